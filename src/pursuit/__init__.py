@@ -1,0 +1,7 @@
+"""Kernel matching pursuit: sparse kernel models for scikit-learn."""
+
+from .estimators import KMPClassifier, KMPRegressor
+
+__version__ = "0.1.0.dev0"
+
+__all__ = ["KMPClassifier", "KMPRegressor", "__version__"]

@@ -1,0 +1,8 @@
+"""Run the command line as ``python -m pursuit``."""
+
+import sys
+
+from pursuit.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

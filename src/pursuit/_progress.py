@@ -1,0 +1,57 @@
+"""A progress bar for long fits: tqdm's where it is installed, else a plain line."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any
+
+
+class Progress:
+    """Show how many support points are chosen, and the current error.
+
+    Parameters
+    ----------
+    total : int
+    label : str
+    verbose : int or bool
+        0 shows nothing.
+    """
+
+    def __init__(self, total: int, label: str, verbose: int | bool):
+        self._total, self._label = total, label
+        self._shown = 0
+        self._bar: Any = None
+        self._plain = False
+        if verbose:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                self._plain = True
+            else:
+                self._bar = tqdm(total=total, desc=label, unit="point")
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        elif self._plain:
+            print(file=sys.stderr)
+
+    def show(self, done: int, **figures: float) -> None:
+        """Move to ``done`` of the total; figures are shown beside it."""
+        if self._bar is not None:
+            self._bar.update(done - self._shown)
+            self._bar.set_postfix({k: f"{v:.4g}" for k, v in figures.items()})
+        elif self._plain:
+            text = ", ".join(f"{k} {v:.4g}" for k, v in figures.items())
+            line = f"\r{self._label}: {done}/{self._total} {text}"
+            print(line, end="", file=sys.stderr, flush=True)
+        self._shown = done

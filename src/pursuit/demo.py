@@ -1,0 +1,300 @@
+"""Kernel matching pursuit beside a tuned support vector machine.
+
+On data that scikit-learn ships, :func:`run` fits both models, prints error, size and
+times of each and draws the error of every model size on the pursuit's path. Error is
+one minus the score: the share misclassified or, in regression, the share of the
+variance left unexplained.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import parallel_config
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+from pursuit import KMPClassifier, KMPRegressor
+
+__all__ = ["Comparison", "Measured", "Task", "compare", "draw", "run", "table", "tasks"]
+
+PICTURE = "pursuit-demo.png"
+QUICK_ROWS = 250
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set in two halves and the two models to compare on it."""
+
+    name: str
+    kind: str  # of error, for the picture
+    X_train: np.ndarray
+    X_test: np.ndarray
+    y_train: np.ndarray
+    y_test: np.ndarray
+    machine: Any
+    grid: dict[str, list[float]]
+    pursuit: Any
+    score: Callable[[np.ndarray, np.ndarray], float]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one model cost and gave."""
+
+    model: str
+    error: float
+    n_support: int
+    fit_seconds: float
+    predict_seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both models on one data set, and the error of every size of the pursuit."""
+
+    task: Task
+    machine: Measured
+    pursuit: Measured
+    staged_errors: np.ndarray
+
+
+def run(output: Path, *, quick: bool = False) -> list[Comparison]:
+    """Compare the models, print the table and draw the picture into a folder.
+
+    Parameters
+    ----------
+    output : Path
+        The folder of the picture; made when absent.
+    quick : bool, default=False
+        Take fewer rows and search a smaller grid.
+
+    Returns
+    -------
+    list of Comparison
+        One for each data set.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    start = perf_counter()
+    comparisons = []
+    for task in tasks(quick=quick):
+        _note(f"{task.name}: {len(task.y_train)} rows to learn from …")
+        comparisons.append(compare(task))
+    print(table(comparisons))
+    print()
+    print(_summary(comparisons))
+    print(_draw_if_possible(comparisons, output / PICTURE))
+    print(f"total time: {perf_counter() - start:.0f} s")
+    return comparisons
+
+
+def tasks(*, quick: bool = False) -> Iterator[Task]:
+    """Yield the data sets, each with its two untrained models."""
+    grid = {
+        "C": [1.0, 10.0] if quick else [0.1, 1.0, 10.0, 100.0, 1000.0],
+        "gamma": [0.01, 0.1] if quick else [0.001, 0.003, 0.01, 0.03, 0.1],
+    }
+    for name, load in (("breast cancer", load_breast_cancer), ("digits", load_digits)):
+        yield Task(
+            name,
+            "share misclassified",
+            *_halves(*load(return_X_y=True), quick=quick, stratified=True),
+            SVC(),
+            grid,
+            KMPClassifier(random_state=0),
+            accuracy_score,
+        )
+    X, y = load_diabetes(return_X_y=True)
+    yield Task(
+        "diabetes",
+        "variance unexplained",
+        # SVR's C and epsilon are in units of the target
+        *_halves(X, (y - y.mean()) / y.std(), quick=quick, stratified=False),
+        SVR(),
+        grid,
+        KMPRegressor(random_state=0),
+        r2_score,
+    )
+
+
+def compare(task: Task) -> Comparison:
+    """Fit and measure both models on one data set."""
+    machine, machine_seconds = _timed_fit(_search(task), task)
+    candidate = make_pipeline(StandardScaler(), task.pursuit)
+    candidate.fit(task.X_train[:60], task.y_train[:60])  # compiles, untimed
+    pursuit, pursuit_seconds = _timed_fit(candidate, task)
+    return Comparison(
+        task,
+        _measure(machine.best_estimator_, machine_seconds, task),
+        _measure(pursuit, pursuit_seconds, task),
+        _staged_errors(pursuit, task),
+    )
+
+
+def table(comparisons: Sequence[Comparison]) -> str:
+    """Lay the measurements out in aligned columns."""
+    rows = [("data set", "model", "test error", "support", "search+fit", "prediction")]
+    for comparison in comparisons:
+        for measured in (comparison.machine, comparison.pursuit):
+            rows.append(
+                (
+                    comparison.task.name,
+                    measured.model,
+                    f"{100 * measured.error:.2f} %",
+                    f"{measured.n_support}",
+                    f"{measured.fit_seconds:.2f} s",
+                    f"{1000 * measured.predict_seconds:.2f} ms",
+                )
+            )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [_aligned(row, widths) for row in rows]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def draw(comparisons: Sequence[Comparison], path: Path) -> None:
+    """Draw test error against model size, a panel for each data set.
+
+    Needs matplotlib, the extra ``pursuit[plot]``.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * len(comparisons), 3.8), layout="constrained")
+    panels = figure.subplots(1, len(comparisons), squeeze=False)[0]
+    for axes, comparison in zip(panels, comparisons, strict=True):
+        _panel(axes, comparison)
+    figure.savefig(path, dpi=130)
+
+
+def _search(task: Task) -> GridSearchCV:
+    pipeline = Pipeline([("scale", StandardScaler()), ("machine", task.machine)])
+    grid = {f"machine__{name}": values for name, values in task.grid.items()}
+    return GridSearchCV(pipeline, grid, cv=5, n_jobs=-1)
+
+
+def _timed_fit(model: Any, task: Task) -> tuple[Any, float]:
+    start = perf_counter()
+    with parallel_config(backend="threading"):  # libsvm lets go of the interpreter
+        model.fit(task.X_train, task.y_train)
+    return model, perf_counter() - start
+
+
+def _measure(pipeline: Pipeline, fit_seconds: float, task: Task) -> Measured:
+    scaled = pipeline[:-1].transform(task.X_test)
+    model = pipeline[-1]
+    return Measured(
+        type(model).__name__,
+        1 - task.score(task.y_test, model.predict(scaled)),
+        len(model.support_),
+        fit_seconds,
+        _median_seconds(lambda: model.predict(scaled)),
+    )
+
+
+def _staged_errors(pipeline: Pipeline, task: Task) -> np.ndarray:
+    scaled = pipeline[:-1].transform(task.X_test)
+    stages = pipeline[-1].staged_predict(scaled)
+    return np.array([1 - task.score(task.y_test, stage) for stage in stages])
+
+
+def _median_seconds(action: Callable[[], object], repeats: int = 15) -> float:
+    seconds = []
+    for _ in range(repeats):
+        start = perf_counter()
+        action()
+        seconds.append(perf_counter() - start)
+    return median(seconds)
+
+
+def _halves(
+    X: np.ndarray, y: np.ndarray, *, quick: bool, stratified: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Split the rows, or a fixed sample of them, to learn from and to test on."""
+    if quick:
+        kept = np.random.default_rng(0).permutation(len(y))[:QUICK_ROWS]
+        X, y = X[kept], y[kept]
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.4, stratify=y if stratified else None, random_state=0
+    )
+    return X_train, X_test, y_train, y_test
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    words = [cell.ljust(width) for cell, width in zip(row[:2], widths, strict=False)]
+    numbers = [
+        cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)
+    ]
+    return "  ".join(words + numbers)
+
+
+def _summary(comparisons: Sequence[Comparison]) -> str:
+    def share(quantity: str) -> str:
+        """The pursuits' sum over the data sets, in percent of the machines'."""
+        pursuits = sum(getattr(c.pursuit, quantity) for c in comparisons)
+        machines = sum(getattr(c.machine, quantity) for c in comparisons)
+        return f"{100 * pursuits / machines:.0f} %"
+
+    differences = (100 * (c.pursuit.error - c.machine.error) for c in comparisons)
+    return (
+        f"KMP untuned beside the tuned SVM: test error "
+        f"{', '.join(f'{points:+.1f}' for points in differences)} points, "
+        f"{share('n_support')} of the support points, "
+        f"{share('fit_seconds')} of the search and fit time, "
+        f"{share('predict_seconds')} of the prediction time"
+    )
+
+
+def _draw_if_possible(comparisons: Sequence[Comparison], path: Path) -> str:
+    try:
+        draw(comparisons, path)
+    except ImportError:
+        return (
+            "no picture: matplotlib is not installed "
+            "(it comes with: pip install 'pursuit[plot]')"
+        )
+    return f"picture: {path}"
+
+
+def _panel(axes: Any, comparison: Comparison) -> None:
+    machine, pursuit = comparison.machine, comparison.pursuit
+    errors = comparison.staged_errors
+    axes.plot(np.arange(1, len(errors) + 1), errors, color="C0", label="every size")
+    axes.plot(
+        pursuit.n_support,
+        pursuit.error,
+        "o",
+        color="C0",
+        label=f"{pursuit.model}: {pursuit.n_support} points",
+    )
+    axes.axhline(machine.error, color="C1", linewidth=1)
+    axes.plot(
+        machine.n_support,
+        machine.error,
+        "s",
+        color="C1",
+        label=f"{machine.model}, tuned: {machine.n_support} points",
+    )
+    axes.set(
+        title=comparison.task.name,
+        xlabel="support points",
+        ylabel=f"test error ({comparison.task.kind})",
+        xscale="log",
+    )
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+
+
+def _note(text: str) -> None:
+    """Say what goes on, apart from the result."""
+    print(text, file=sys.stderr, flush=True)

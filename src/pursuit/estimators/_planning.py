@@ -1,0 +1,286 @@
+"""From an estimator's parameters to a plan: every check, name and default, once."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_array, check_random_state
+
+from pursuit._memory import budget
+from pursuit.dictionaries import OneKernel, Precomputed
+from pursuit.fitting import Dictionary, Plan
+from pursuit.kernels import Kernel, as_kernel
+from pursuit.pursuit import METHODS
+from pursuit.selection import make_folds
+from pursuit.stopping import Patience
+
+SELECTIONS = ("cv", "loo", "validation", None)
+
+# Widths compared by gamma="cv", as multiples of the median rule's, and ridges
+# compared by alpha="cv", for a kernel with k(x, x) = 1.
+GAMMA_MULTIPLES = (0.0625, 0.25, 0.5, 1.0, 2.0)
+ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
+# Above this many rows, "cv" holds out one part instead of trying k folds.
+CV_ROWS = 10_000
+
+
+def make_plan(
+    estimator: Any,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    is_class: bool,
+    is_shared: bool,
+) -> Plan:
+    """Return what the estimator's parameters ask for on these data.
+
+    ``y`` (l,) is what folds are balanced in: class codes, or a target.
+    """
+    check_choice("method", estimator.method, METHODS)
+    check_choice("selection", estimator.selection, SELECTIONS)
+    rng = check_random_state(estimator.random_state)
+    seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
+    rows = np.flatnonzero(weight > 0)
+    centers, n_redrawn = _candidates(estimator, rows, rng)
+    selection = estimator.selection
+    if selection == "loo" and estimator.method == "basic":
+        raise ValueError(
+            "selection='loo' needs a least-squares fit at each step, which "
+            "method='basic' does not make: use method='back-fitting' or "
+            "'pre-fitting', or selection='cv'."
+        )
+    if selection == "cv" and len(rows) > CV_ROWS and isinstance(estimator.cv, Integral):
+        selection = "validation"
+    dictionaries = _dictionaries(estimator, X, weight)
+    alphas = _alphas(estimator.alpha, dictionaries[0], X, weight)
+    compares = len(dictionaries) * len(alphas) > 1
+    folds = []
+    if selection in ("cv", "validation") or compares:
+        folds = _folds(estimator, X, y, weight, selection, seed, is_class)
+    return Plan(
+        dictionaries=dictionaries,
+        alphas=alphas,
+        centers=centers,
+        folds=folds,
+        selection=selection,
+        tolerance=_tolerance(estimator.size_tolerance),
+        patience=_patience(estimator.patience),
+        method=estimator.method,
+        fit_intercept=bool(estimator.fit_intercept),
+        tol=_number("tol", estimator.tol, low=0.0, high=1.0),
+        max_steps=_max_support(estimator.max_support, len(rows), len(centers)),
+        is_shared=is_shared,
+        n_redrawn=n_redrawn,
+        seed=int(rng.randint(2**31 - 1)),
+        memory=budget(estimator.max_memory),
+        dtype=_dtype(estimator.dtype),
+        n_jobs=estimator.n_jobs,
+        verbose=estimator.verbose,
+    )
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Return sample weights as a float64 array, or say what is wrong with them."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(n_rows, sample_weight)
+    weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one "
+            "weight for each sample."
+        )
+    if np.any(weight < 0):
+        raise ValueError(
+            f"sample_weight has negative values (the lowest is {weight.min():g}); "
+            "weights must be 0 or more."
+        )
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight is zero for all samples: nothing to fit.")
+    return weight
+
+
+# -- one parameter each ------------------------------------------------------------
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Raise a ValueError that lists the choices unless ``value`` is one of them."""
+    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _number(name: str, value: Any, low: float, high: float = np.inf) -> float:
+    if not _is_number(value) or not low <= value <= high or not np.isfinite(value):
+        upper = "" if high == np.inf else f" and at most {high:g}"
+        raise ValueError(
+            f"{name}={value!r} must be a finite number of at least {low:g}{upper}."
+        )
+    return float(value)
+
+
+def _count(name: str, value: Any, n_rows: int) -> int:
+    """Return a number of rows given as such or as a share of all rows."""
+    if _is_number(value):
+        if isinstance(value, Integral) and value >= 1:
+            return int(value)
+        if not isinstance(value, Integral) and 0.0 < value <= 1.0:
+            return max(1, int(np.ceil(value * n_rows)))
+    raise ValueError(
+        f"{name}={value!r} must be a whole number of at least 1, a share between 0 "
+        "and 1 of the training rows, or None."
+    )
+
+
+def _max_support(value: Any, n_rows: int, n_candidates: int) -> int:
+    if value is None:
+        wanted = int(np.clip(10 * np.sqrt(n_rows), 100, 1000))
+    else:
+        wanted = _count("max_support", value, n_rows)
+    return min(wanted, n_candidates)
+
+
+def _candidates(
+    estimator: Any, rows: np.ndarray, rng: np.random.RandomState
+) -> tuple[np.ndarray, int | None]:
+    """Return the rows that may be chosen, and how many are drawn at each step."""
+    value = estimator.n_candidates
+    if value is None:
+        return rows, 59 if estimator.redraw_candidates else None
+    n = min(_count("n_candidates", value, len(rows)), len(rows))
+    if estimator.redraw_candidates:
+        return rows, n
+    return np.sort(rng.choice(rows, n, replace=False)), None
+
+
+def _tolerance(value: Any) -> float | str:
+    if isinstance(value, str):
+        check_choice("size_tolerance", value, ("1se",))
+        return value
+    return _number("size_tolerance", value, low=0.0)
+
+
+def _patience(value: Any) -> Patience | None:
+    if value is None:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"patience={value!r} must be a whole number of at least 1, or None."
+        )
+    return Patience(int(value))
+
+
+def _dtype(value: Any) -> np.dtype:
+    try:
+        dtype = np.dtype(value)
+    except TypeError:
+        dtype = None
+    if dtype not in (np.dtype("float64"), np.dtype("float32")):
+        raise ValueError(f"dtype={value!r} must be 'float64' or 'float32'.")
+    return dtype
+
+
+def _alphas(
+    alpha: Any, dictionary: Dictionary, X: Any, weight: np.ndarray
+) -> list[float]:
+    if isinstance(alpha, str):
+        check_choice("alpha", alpha, ("cv",))
+        # A kernel s times as large has coefficients s times as small.
+        scale = _mean_square_diagonal(dictionary, X, weight)
+        return [scale * a for a in ALPHAS]
+    return [_number("alpha", alpha, low=0.0)]
+
+
+def _mean_square_diagonal(dictionary: Dictionary, X: Any, weight: np.ndarray) -> float:
+    diagonal = (
+        np.diagonal(X) if dictionary.kernel is None else dictionary.kernel.diag(X)
+    )
+    mean = float(weight @ np.abs(diagonal) / weight.sum()) ** 2
+    return mean if np.isfinite(mean) and mean > 0 else 1.0
+
+
+def _dictionaries(estimator: Any, X: Any, weight: np.ndarray) -> list[Dictionary]:
+    kernel, gamma = estimator.kernel, estimator.gamma
+    if isinstance(kernel, str) and kernel == "precomputed":
+        return [Precomputed()]
+    is_searched = isinstance(gamma, str) and gamma == "cv"
+    described = as_kernel(
+        kernel,
+        gamma="median" if is_searched else gamma,
+        degree=estimator.degree,
+        coef0=estimator.coef0,
+    )
+    bound = described.bind(X, weight)
+    if is_searched and isinstance(kernel, str) and hasattr(bound, "gamma"):
+        return [OneKernel(_with_gamma(bound, m * bound.gamma)) for m in GAMMA_MULTIPLES]
+    return [OneKernel(bound)]
+
+
+def _with_gamma(kernel: Kernel, gamma: float) -> Kernel:
+    return type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
+
+
+def _folds(
+    estimator: Any,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    selection: str | None,
+    seed: int,
+    is_class: bool,
+) -> list[np.ndarray]:
+    """Return the held-out rows of each fold; none where the rows are too few."""
+    contents = None if estimator.kernel == "precomputed" else X
+    if selection == "validation":
+        share = estimator.validation_fraction
+        if not _is_number(share) or not 0.0 < share < 1.0:
+            raise ValueError(
+                f"validation_fraction={share!r} must be a number between 0 and 1."
+            )
+        return _held_out_part(contents, y, weight, share, seed, is_class)
+    if isinstance(estimator.cv, Integral) and not isinstance(estimator.cv, bool):
+        if estimator.cv < 2:
+            raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
+        folds = make_folds(contents, y, weight, int(estimator.cv), seed, is_class)
+        return folds if len(folds) > 1 else []
+    return _given_folds(estimator.cv, X, y, weight, is_class)
+
+
+def _held_out_part(
+    X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
+) -> list[np.ndarray]:
+    """Return one part of about the given share, made of many small folds."""
+    n_parts = 20
+    folds = make_folds(X, y, weight, n_parts, seed, is_class)
+    n_held = min(max(1, round(share * len(folds))), len(folds) - 1)
+    return [np.any(folds[:n_held], axis=0)] if n_held > 0 else []
+
+
+def _given_folds(
+    cv: Any, X: Any, y: np.ndarray, weight: np.ndarray, is_class: bool
+) -> list[np.ndarray]:
+    try:
+        splitter = check_cv(cv, y, classifier=is_class)
+    except ValueError as error:
+        raise ValueError(
+            f"cv={cv!r} must be a number of folds, a scikit-learn splitter, or an "
+            "iterable of (train, test) indices."
+        ) from error
+    folds = []
+    for _, test in splitter.split(X, y):
+        mask = np.zeros(len(y), dtype=bool)
+        mask[test] = True
+        if np.any(weight[mask] > 0) and np.any(weight[~mask] > 0):
+            folds.append(mask)
+    return folds

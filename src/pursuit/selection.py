@@ -1,0 +1,285 @@
+"""How large the model is: held-out errors along pursuits, and the size they choose.
+
+Held-out rows are rows of weight zero (see :mod:`pursuit.pursuit`): every fold and
+every ridge of one dictionary is a pursuit over the same atoms, and all of them share
+each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._atoms import Atoms
+from .pursuit import Problem, Pursuit, run
+from .stopping import Patience
+
+# Cross-validated paths go on this much longer than their best size so far.
+CV_PATIENCE = Patience(steps=30, share=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Held-out error at sizes 0, 1, ...: its mean and standard error over folds."""
+
+    mean: np.ndarray
+    standard_error: np.ndarray
+
+    def best(self, tolerance: float | str = 0.0) -> int:
+        """Return the size of the lowest error, or the smallest one near it.
+
+        Parameters
+        ----------
+        tolerance : float or "1se"
+            The smallest size whose error is within this share of the lowest, or
+            within one standard error of it.
+        """
+        at = int(np.argmin(self.mean))
+        if tolerance == "1se":
+            limit = self.mean[at] + self.standard_error[at]
+        else:
+            limit = self.mean[at] * (1.0 + float(tolerance))
+        return int(np.argmax(self.mean <= limit))
+
+    @property
+    def lowest(self) -> float:
+        """The lowest error."""
+        return float(self.mean.min())
+
+
+# -- folds -------------------------------------------------------------------------
+
+
+def make_folds(
+    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int, is_class: bool
+) -> list[np.ndarray]:
+    """Return the held-out rows of each fold, as boolean masks.
+
+    A row's fold follows from its content, not from where it stands: equal rows share
+    a fold (else the model would be tested on points it was fitted to), and neither
+    the order of the rows nor writing a row twice instead of giving it weight two
+    changes anything.  Folds are balanced in ``y``.
+
+    Parameters
+    ----------
+    X : array or CSR; or None, when rows are told apart by their index only
+    y : ndarray of shape (l,)
+        Class codes or target values.
+    weight : ndarray of shape (l,)
+        Rows of weight 0 belong to no fold.
+    n_folds : int
+        At the most; fewer where there are fewer distinct rows.
+    seed : int
+    is_class : bool
+    """
+    used = np.flatnonzero(weight > 0)
+    digests = _row_digests(X, used, seed)
+    _, first, group = np.unique(digests, return_index=True, return_inverse=True)
+    n_groups = len(first)
+    n_folds = min(n_folds, n_groups)
+    total = np.bincount(group, weights=weight[used])
+    level = np.bincount(group, weights=weight[used] * y[used]) / total
+    if is_class:
+        level = np.full(n_groups, np.inf)
+        np.minimum.at(level, group, y[used])
+    # Groups are in the order of their digests, so the stable sort deals the rows of
+    # one class (or of neighbouring targets) in an order that is as good as random.
+    order = np.argsort(level, kind="stable")
+    fold_of_group = np.empty(n_groups, dtype=np.int64)
+    fold_of_group[order] = np.arange(n_groups) % n_folds
+    if not is_class:
+        fold_of_group[order] = _shuffled_rounds(n_groups, n_folds, seed)
+    fold = np.full(len(weight), -1)
+    fold[used] = fold_of_group[group]
+    return [fold == f for f in range(n_folds)]
+
+
+def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:
+    """Return 0 ... n_folds - 1 again and again, each time in another order."""
+    rng = np.random.default_rng(seed)
+    rounds = rng.random((-(-n // n_folds), n_folds)).argsort(axis=1)
+    return rounds.ravel()[:n]
+
+
+def _row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
+    key = int(seed).to_bytes(8, "little")
+    if X is None:
+        contents = [int(i).to_bytes(8, "little") for i in rows]
+    elif sp.issparse(X):
+        X = sp.csr_array(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        ends = X.indptr
+        contents = [
+            X.indices[ends[i] : ends[i + 1]].tobytes()
+            + X.data[ends[i] : ends[i + 1]].tobytes()
+            for i in rows
+        ]
+    else:
+        # Adding zero makes -0.0 the same bytes as 0.0.
+        contents = [(X[i] + 0.0).tobytes() for i in rows]
+    digests = [blake2b(c, digest_size=8, key=key).digest() for c in contents]
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+
+# -- curves ------------------------------------------------------------------------
+
+
+def held_out_curves(
+    atoms: Atoms,
+    problems: Sequence[Problem],
+    folds: Sequence[np.ndarray],
+    row_of_atom: np.ndarray,
+    alphas: Sequence[float],
+    make: Callable[[Atoms, Problem], Pursuit],
+    n_at_once: int,
+    watch: Callable[[], None] = lambda: None,
+) -> list[list[Curve]]:
+    """Return the held-out curves, for each ridge one for each problem.
+
+    All the pursuits that the memory allows run at once and share their passes.
+
+    Parameters
+    ----------
+    atoms : Atoms
+    problems : sequence of Problem
+        On all rows; each fold gives its rows weight 0 and does not choose them.
+    folds : sequence of bool masks
+    row_of_atom : ndarray of shape (M,)
+        The row on which each atom is centred.
+    alphas : sequence of float
+    make : callable
+        Makes a pursuit from atoms and a problem.
+    n_at_once : int
+        How many pursuits the memory allows at a time.
+    watch : callable
+        Called after each round.
+    """
+    # One array for each fold's weights: pursuits that share it share its norms.
+    weights = [np.where(fold, 0.0, problems[0].weight) for fold in folds]
+    tasks = [(alpha, problem) for alpha in alphas for problem in problems]
+    n_tasks = max(1, n_at_once // max(1, len(folds)))
+    curves: list[Curve] = []
+    for start in range(0, len(tasks), n_tasks):
+        groups = [
+            [
+                make(
+                    atoms, without(replace(problem, alpha=alpha), fold, w, row_of_atom)
+                )
+                for fold, w in zip(folds, weights, strict=True)
+            ]
+            for alpha, problem in tasks[start : start + n_tasks]
+        ]
+
+        def look(_: Sequence[Pursuit], groups: list[list[Pursuit]] = groups) -> None:
+            for group in groups:
+                _stop_when_hopeless(group)
+            watch()
+
+        for batch in _batches([p for group in groups for p in group], n_at_once):
+            run(atoms, batch, look)
+        curves += [_curve(group) for group in groups]
+        if any(p.stop_reason == "interrupted" for group in groups for p in group):
+            raise SearchInterrupted
+    n = len(problems)
+    return [curves[i : i + n] for i in range(0, len(curves), n)]
+
+
+class SearchInterrupted(Exception):  # noqa: N818 -- not an error
+    """The user stopped the search; what was compared before still counts."""
+
+
+def _batches(pursuits: list[Pursuit], n_at_once: int) -> list[list[Pursuit]]:
+    size = max(1, n_at_once)
+    return [pursuits[i : i + size] for i in range(0, len(pursuits), size)]
+
+
+def without(
+    problem: Problem, fold: np.ndarray, weight: np.ndarray, row_of_atom: np.ndarray
+) -> Problem:
+    """Return the problem with the rows of one fold held out."""
+    return replace(
+        problem,
+        weight=weight,
+        held_out=np.where(fold, problem.weight, 0.0),
+        candidates=problem.candidates & ~fold[row_of_atom],
+    )
+
+
+def _held_out_errors(group: list[Pursuit], length: int) -> np.ndarray:
+    """Return the mean held-out error (n_folds, length) at each size.
+
+    A pursuit that found nothing more to add keeps its last error.
+    """
+    rows = []
+    for p in group:
+        errors = p.errors[: min(p.n_steps + 1, length), 1] / p.problem.held_out.sum()
+        rows.append(np.pad(errors, (0, length - len(errors)), mode="edge"))
+    return np.array(rows)
+
+
+def _fold_weights(group: list[Pursuit]) -> np.ndarray:
+    totals = np.array([p.problem.held_out.sum() for p in group])
+    return totals / totals.sum()
+
+
+def _is_spent(p: Pursuit) -> bool:
+    return p.stop_reason in ("exact", "exhausted")
+
+
+def _stop_when_hopeless(group: list[Pursuit]) -> None:
+    going = [p for p in group if not _is_spent(p)]
+    if not going or all(p.stop_reason for p in going):
+        return
+    length = min(p.n_steps for p in going) + 1
+    mean = _fold_weights(group) @ _held_out_errors(group, length)
+    if CV_PATIENCE.length(mean) < length:
+        for p in going:
+            p.stop_reason = p.stop_reason or "patience"
+
+
+def _curve(group: list[Pursuit]) -> Curve:
+    going = [p for p in group if not _is_spent(p)]
+    length = min((p.n_steps for p in going), default=max(p.n_steps for p in group)) + 1
+    errors = _held_out_errors(group, length)
+    shares = _fold_weights(group)
+    mean = shares @ errors
+    spread = np.sqrt(shares @ (errors - mean) ** 2)
+    seen = CV_PATIENCE.length(mean)
+    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))
+
+
+# -- leave-one-out -----------------------------------------------------------------
+
+
+def leave_one_out_errors(pursuit: Pursuit) -> np.ndarray:
+    """Return the mean squared leave-one-out error at sizes 0, 1, ... (PRESS).
+
+    In closed form: with ``h`` the hat matrix's diagonal, which grows by ``q**2`` a
+    step, the left-out residue is ``R / (1 - h)``.  It does not know that the atoms
+    were selected with the point that is left out, so it serves to stop one path, not
+    to compare widths.  A row of weight 3 stands for three rows, of which one is left
+    out; a weight below 1 is left out whole.
+    """
+    problem = pursuit.problem
+    fitted = problem.weight > 0
+    w = problem.weight[fitted]
+    share = np.minimum(w, 1.0)
+    first = int(problem.fit_intercept)
+    n_rows = len(problem.weight)
+    R = problem.Y[:, fitted].copy()
+    h = np.zeros(fitted.sum())
+    errors = []
+    for b in range(pursuit.n_steps + first + 1 - first):
+        start, stop = (0, first) if b == 0 else (b + first - 1, b + first)
+        Q = pursuit.Q[start:stop, :n_rows][:, fitted]
+        R -= pursuit.loads[start:stop].T @ Q
+        h += share * (Q**2).sum(axis=0)
+        left = np.maximum(1.0 - h, 1e-12)
+        errors.append(float((w * (R / left) ** 2).sum() / w.sum()))
+    return np.array(errors)

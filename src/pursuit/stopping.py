@@ -1,0 +1,50 @@
+"""When to stop, and why.
+
+A rule is a description; ``start()`` makes one run's memory, which is shown each new
+error and answers ``None`` or the reason to stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Stop when an error has not fallen for some steps.
+
+    Parameters
+    ----------
+    steps : int
+        How many steps to wait.
+    share : float
+        Further steps to wait, as a share of the size of the best model so far:
+        large models improve in small steps.
+    """
+
+    steps: int = 5
+    share: float = 0.0
+
+    def start(self) -> Callable[[float], str | None]:
+        """Return the memory of one run."""
+        best, at, now = np.inf, 0, -1
+
+        def show(error: float) -> str | None:
+            nonlocal best, at, now
+            now += 1
+            if error < best:
+                best, at = error, now
+            return "patience" if now - at >= self.steps + self.share * at else None
+
+        return show
+
+    def length(self, errors: np.ndarray) -> int:
+        """Return how many of the errors a run would have seen."""
+        show = self.start()
+        for n, error in enumerate(errors):
+            if show(float(error)):
+                return n + 1
+        return len(errors)

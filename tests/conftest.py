@@ -1,0 +1,59 @@
+"""Fixtures that every test file may ask for: seeded, and read-only where shared."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.preprocessing import scale
+
+# Compiled code makes the first example slow; fixed examples make runs repeatable.
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
+
+
+def read_only(*arrays):
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays
+
+
+@pytest.fixture
+def rng():
+    """A generator with a fixed seed, new for each test."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def sinc():
+    """Noisy sinc on the line: (X, y) with 120 rows, 1 column."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-8, 8, size=(120, 1))
+    y = np.sinc(X[:, 0] / np.pi) + 0.05 * rng.standard_normal(120)
+    return read_only(X, y)
+
+
+@pytest.fixture(scope="session")
+def diabetes():
+    """Regression: (X, y) standardised, 442 rows, 10 columns."""
+    X, y = load_diabetes(return_X_y=True)
+    return read_only(scale(X), scale(y))
+
+
+@pytest.fixture(scope="session")
+def breast_cancer():
+    """Two classes: (X, y) with X standardised, 569 rows, 30 columns, y 0/1."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return read_only(scale(X), y)
+
+
+@pytest.fixture(scope="session")
+def iris():
+    """Three classes: (X, y) with X standardised, 150 rows, 4 columns."""
+    X, y = load_iris(return_X_y=True)
+    return read_only(scale(X), y)

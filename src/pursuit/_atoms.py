@@ -7,15 +7,18 @@ the *rows* of ``A`` (M, l), so that one atom is contiguous in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from threading import current_thread
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
 from ._loops import product, products, squares
 
-# From this many vectors on, BLAS is faster than the compiled loop.
+# From this many vectors on, BLAS is faster than the compiled loop (in float64).
 _MANY = 32
 
 
@@ -50,8 +53,10 @@ class Atoms:
     ):
         self.n_atoms, self.n_rows = n_atoms, n_rows
         self._evaluate, self._block, self._stored = evaluate, block, stored
-        self._n_threads = _blas_threads()
         self.n_passes = 0
+        self.n_threads = _blas_threads()
+        self._name = f"pursuit-{id(self)}"
+        self._threads = ThreadPoolExecutor(self.n_threads, self._name)
 
     @property
     def is_stored(self) -> bool:
@@ -60,9 +65,9 @@ class Atoms:
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """Return the atoms ``index`` on all rows, one atom a row, in float64."""
-        if self._stored is not None:
-            return self._stored[index].astype(np.float64)
-        return np.asarray(self._evaluate(index), dtype=np.float64)
+        stored = self._stored
+        block = self._evaluate(index) if stored is None else stored[index]
+        return np.asarray(block, dtype=np.float64)
 
     def correlate(self, V: np.ndarray) -> np.ndarray:
         """Return ``V @ A.T`` (m, M) for vectors ``V`` (m, l): one pass over the atoms.
@@ -70,7 +75,7 @@ class Atoms:
         Sums are float64 whatever the storage.
         """
         m = len(V)
-        n_padded = m if m == 1 or m >= _MANY else -(-m // 4) * 4
+        n_padded = 1 if m == 1 else -(-m // 4) * 4
         padded = np.zeros((n_padded, self.n_rows))
         padded[:m] = V
         out = np.empty((n_padded, self.n_atoms))
@@ -96,31 +101,38 @@ class Atoms:
             yield part, self._evaluate(part)
 
     def _products(self, A: np.ndarray, V: np.ndarray, out: np.ndarray) -> None:
-        if len(V) >= _MANY:
-            _wide_products(A, V, out)
-        elif len(V) == 1:
-            self._by_threads(A, lambda part: product(A[part], V[0], out[0, part]))
-        else:
-            self._by_threads(A, lambda part: products(A[part], V, out[:, part]))
+        def work(part: slice) -> None:
+            if len(V) == 1:
+                product(A[part], V[0], out[0, part])
+            elif len(V) >= _MANY and A.dtype == np.float64:
+                out[:, part] = V @ A[part].T
+            else:
+                products(A[part], V, out[:, part])
+
+        self._by_threads(A, work)
 
     def _by_threads(self, A: np.ndarray, work: Callable[[slice], None]) -> None:
         """Do ``work`` on slices of the atoms, in as many threads as BLAS may use."""
-        n_threads = min(self._n_threads, 1 + A.size // 100_000)
-        if n_threads == 1:
-            work(slice(0, len(A)))
-            return
-        bounds = np.linspace(0, len(A), n_threads + 1).astype(int)
-        parts = [slice(i, j) for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(work, parts))
+        n_parts = min(self.n_threads, 1 + A.size // 100_000)
+        bounds = np.linspace(0, len(A), n_parts + 1).astype(int)
+        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
 
+    def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Return ``work`` of each item, computed in the threads of this operator."""
+        # A thread that waits for threads of its own pool may wait for ever.
+        is_worker = current_thread().name.startswith(self._name)
+        if len(items) == 1 or self.n_threads == 1 or is_worker:
+            return [work(item) for item in items]
+        return list(self._threads.map(work, items))
 
-def _wide_products(A: np.ndarray, V: np.ndarray, out: np.ndarray) -> None:
-    """Write ``V @ A.T`` through BLAS, widening float32 a cache-sized block at a time."""
-    if A.dtype == np.float64:
-        np.matmul(V, A.T, out=out)
-        return
-    step = max(32, (1 << 20) // A.shape[1])
-    for start in range(0, len(A), step):
-        block = A[start : start + step].astype(np.float64)
-        out[:, start : start + step] = V @ block.T
+    def matmul(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return ``left @ right``, the columns dealt to the threads."""
+        out = np.empty((left.shape[0], right.shape[1]))
+        n_parts = min(self.n_threads, 1 + left.size * right.shape[1] // 1_000_000)
+        bounds = np.linspace(0, right.shape[1], n_parts + 1).astype(int)
+
+        def work(part: slice) -> None:
+            out[:, part] = left @ right[:, part]
+
+        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
+        return out

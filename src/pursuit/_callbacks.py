@@ -7,6 +7,8 @@ from typing import Any
 
 from .pursuit import Pursuit
 
+__all__ = ["CallbackSupport", "StepReporter", "with_callbacks"]
+
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupport
     from sklearn.callback import with_callbacks
@@ -32,7 +34,8 @@ class StepReporter:
     data : dict
         ``X``, ``y`` and ``metadata``, as the callbacks expect them.
     attributes : callable
-        ``attributes(pursuits, dictionary, n)`` returns the fitted attributes after step ``n``.
+        ``attributes(pursuits, dictionary, n)`` returns the fitted attributes after
+        step ``n``.
     """
 
     def __init__(

@@ -162,7 +162,7 @@ def reduce_residue(R, q, a, w, v):
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
-def pursue_among(gram, c, norms, by_norm, n_picks):
+def pursue_among(gram, c, norms, by_norm, n_picks):  # noqa: C901
     """Return the atoms that a pursuit among a few would choose, in order.
 
     ``gram`` holds the inner products of the atoms' parts outside the span and ``c``

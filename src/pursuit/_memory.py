@@ -20,6 +20,7 @@ def budget(max_memory: Any) -> int:
     """
     if max_memory is None:
         return _half_of_free()
+    is_number = isinstance(max_memory, (int, float)) and max_memory is not True
     if isinstance(max_memory, str):
         found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", max_memory.lower())
         try:
@@ -28,9 +29,8 @@ def budget(max_memory: Any) -> int:
                 return int(float(found[1]) * (1 << shift))
         except ValueError:
             pass
-    elif isinstance(max_memory, (int, float)) and not isinstance(max_memory, bool):
-        if max_memory > 0:
-            return int(min(max_memory, 1 << 62))
+    elif is_number and max_memory > 0:
+        return int(min(max_memory, 1 << 62))
     raise ValueError(
         f"max_memory={max_memory!r} is not an amount of memory: give a positive "
         "number of bytes, a text such as '1 GiB', or None."

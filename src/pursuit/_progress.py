@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Progress:
-    """Show how many support points are chosen, and the current error.
+    """Show how much is done, and some figures.
 
     Parameters
     ----------
@@ -16,9 +16,11 @@ class Progress:
     label : str
     verbose : int or bool
         0 shows nothing.
+    unit : str
+        What is counted.
     """
 
-    def __init__(self, total: int, label: str, verbose: int | bool):
+    def __init__(self, total: int, label: str, verbose: int | bool, unit: str):
         self._total, self._label = total, label
         self._shown = 0
         self._bar: Any = None
@@ -29,7 +31,7 @@ class Progress:
             except ImportError:
                 self._plain = True
             else:
-                self._bar = tqdm(total=total, desc=label, unit="point")
+                self._bar = tqdm(total=total, desc=label, unit=unit)
 
     def __enter__(self) -> Progress:
         return self
@@ -43,7 +45,7 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
         elif self._plain:
-            print(file=sys.stderr)
+            sys.stderr.write("\n")
 
     def show(self, done: int, **figures: float) -> None:
         """Move to ``done`` of the total; figures are shown beside it."""
@@ -52,6 +54,6 @@ class Progress:
             self._bar.set_postfix({k: f"{v:.4g}" for k, v in figures.items()})
         elif self._plain:
             text = ", ".join(f"{k} {v:.4g}" for k, v in figures.items())
-            line = f"\r{self._label}: {done}/{self._total} {text}"
-            print(line, end="", file=sys.stderr, flush=True)
+            sys.stderr.write(f"\r{self._label}: {done}/{self._total} {text}")
+            sys.stderr.flush()
         self._shown = done

@@ -17,24 +17,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from ._fastkernels import (
-    Rows,
-    distance_blocks,
-    exponentials,
-    median_gamma,
-    paired_rows,
-    scale_gamma,
-)
+from ._exponential import exponentials
+from ._kernel import Between, Constant, Kernel, Product, Scaled, Sum, as_points
+from ._radial import Radial
+from ._widths import median_gamma, scale_gamma
 
 __all__ = [
     "Between",
@@ -59,279 +52,8 @@ __all__ = [
     "scale_gamma",
 ]
 
-_WIDTH_RULES = ("median", "scale", "auto")
-_ALL = slice(None)
-# Rows of the small square blocks whose diagonals make up `diag`.
-_DIAGONAL_BLOCK = 32
 # Rows on which a foreign function is tried before anything is computed with it.
 _TRIAL_ROWS = 20
-
-
-class Kernel(BaseEstimator):
-    """A similarity k(x, z) between points.
-
-    Attributes
-    ----------
-    symmetric : bool
-        Whether k(x, z) = k(z, x).
-    accepts_sparse : bool
-        Whether X and Y may be sparse.
-    metric : str
-        The distance whose median makes the width ``"median"``.
-    """
-
-    symmetric: bool = True
-    accepts_sparse: bool = True
-    metric: str = "sqeuclidean"
-    # NumPy's numbers shall leave ``number * kernel`` to the kernel.
-    __array_ufunc__ = None
-
-    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        """Return the matrix of k(x, z), of shape (n, m); Y is X if not given."""
-        self._check()
-        X = _as_points(X)
-        return self._matrix(X, X if Y is None else _as_points(Y))
-
-    def diag(self, X: Any) -> np.ndarray:
-        """Return k(x, x) for the rows of X, of shape (n,)."""
-        self._check()
-        return self._diagonal(_as_points(X))
-
-    def block(self, X: Any, Y: Any, out: np.ndarray) -> np.ndarray:
-        """Write k(X, Y) into `out`, of float64 or float32, and return it."""
-        return self.between(X, Y).block(out=out)
-
-    def between(self, X: Any, Y: Any = None) -> Between:
-        """Return k(X, Y) as a matrix of which blocks are computed on demand."""
-        X = _as_points(X)
-        return Between(self, X, X if Y is None else _as_points(Y))
-
-    def bind(self, X: Any, sample_weight: Any = None) -> Kernel:
-        """Return a new kernel whose widths are numbers, computed from X.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        sample_weight : array of shape (n,), optional
-            A row of weight 2 counts as two equal rows, one of weight 0 as none.
-        """
-        bound = type(self)(
-            **{
-                name: self._bound(name, value, X, sample_weight)
-                for name, value in self.get_params(deep=False).items()
-            }
-        )
-        bound._check()
-        return bound
-
-    def _bound(self, name: str, value: Any, X: Any, sample_weight: Any) -> Any:
-        if isinstance(value, Kernel):
-            return value.bind(X, sample_weight)
-        if name == "gamma" and isinstance(value, str):
-            return _width_from(value, X, sample_weight, self.metric)
-        return value
-
-    @abstractmethod
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        """Return a new array of k(x, z); X and Y are float64 arrays or CSR."""
-
-    def _diagonal(self, X: Any) -> np.ndarray:
-        starts = range(0, X.shape[0], _DIAGONAL_BLOCK)
-        blocks = (X[a : a + _DIAGONAL_BLOCK] for a in starts)
-        return np.concatenate([np.diagonal(self._matrix(B, B)) for B in blocks])
-
-    def _check(self) -> None:
-        """Raise a ValueError that says which parameter is invalid, and why."""
-        if hasattr(self, "gamma"):
-            _check_gamma(self, self.gamma)
-
-    def __add__(self, other: Any) -> Kernel:
-        other = Constant(other) if _is_real(other) else other
-        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
-
-    def __radd__(self, other: Any) -> Kernel:
-        return Sum(Constant(other), self) if _is_real(other) else NotImplemented
-
-    def __mul__(self, other: Any) -> Kernel:
-        if _is_real(other):
-            return Scaled(self, other)
-        return Product(self, other) if isinstance(other, Kernel) else NotImplemented
-
-    __rmul__ = __mul__
-
-
-class Between:
-    """The matrix k(X, Y), of which blocks are computed on demand.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        (n, m).
-    """
-
-    def __init__(self, kernel: Kernel, X: Any, Y: Any) -> None:
-        self.kernel = kernel
-        self.X = X
-        self.Y = Y
-        self.shape = X.shape[0], Y.shape[0]
-
-    def block(
-        self, rows: Any = _ALL, columns: Any = _ALL, out: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the block of the given rows and columns.
-
-        Parameters
-        ----------
-        rows, columns : slice or array of int
-        out : ndarray of float64 or float32, optional
-            Where to write the block.
-        """
-        K = self.kernel(self.X[rows], self.Y[columns])
-        if out is None:
-            return K
-        _check_out(out, K.shape)
-        out[...] = K
-        return out
-
-
-class _Combination(Kernel):
-    """A kernel made of kernels: it is what all of them are."""
-
-    def _operands(self) -> list[Kernel]:
-        values = self.get_params(deep=False).values()
-        return [value for value in values if isinstance(value, Kernel)]
-
-    @property
-    def symmetric(self) -> bool:  # type: ignore[override]
-        return all(kernel.symmetric for kernel in self._operands())
-
-    @property
-    def accepts_sparse(self) -> bool:  # type: ignore[override]
-        return all(kernel.accepts_sparse for kernel in self._operands())
-
-
-class Sum(_Combination):
-    """k(x, z) = first(x, z) + second(x, z)."""
-
-    def __init__(self, first: Kernel, second: Kernel) -> None:
-        self.first = first
-        self.second = second
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        K = self.first(X, Y)
-        K += self.second(X, Y)
-        return K
-
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return self.first.diag(X) + self.second.diag(X)
-
-
-class Product(_Combination):
-    """k(x, z) = first(x, z) * second(x, z)."""
-
-    def __init__(self, first: Kernel, second: Kernel) -> None:
-        self.first = first
-        self.second = second
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        K = self.first(X, Y)
-        K *= self.second(X, Y)
-        return K
-
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return self.first.diag(X) * self.second.diag(X)
-
-
-class Scaled(_Combination):
-    """k(x, z) = factor * kernel(x, z), with a positive factor."""
-
-    def __init__(self, kernel: Kernel, factor: float = 1.0) -> None:
-        self.kernel = kernel
-        self.factor = factor
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        K = self.kernel(X, Y)
-        K *= self.factor
-        return K
-
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return self.factor * self.kernel.diag(X)
-
-    def _check(self) -> None:
-        _check_number(self, "factor", positive=True)
-
-
-class Constant(Kernel):
-    """k(x, z) = value, a positive number: what ``kernel + number`` adds."""
-
-    def __init__(self, value: float = 1.0) -> None:
-        self.value = value
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        return np.full((X.shape[0], Y.shape[0]), float(self.value))
-
-    def _check(self) -> None:
-        _check_number(self, "value", positive=True)
-
-
-class Radial(Kernel):
-    """A function of the squared distance |x - z|², with k(x, x) = 1 exactly.
-
-    ``k(X)`` is exactly symmetric; identical points have similarity exactly 1, and
-    points whose distance overflows have 0. Distances cost one matrix product,
-    O(n m d). Dense points are copied once, moved to their mean.
-    """
-
-    @abstractmethod
-    def _profile(self, D: np.ndarray) -> None:
-        """Replace the squared distances D by the values of the kernel, in place."""
-
-    def between(self, X: Any, Y: Any = None) -> RadialBetween:
-        """Return k(X, Y) as a matrix of which blocks are computed on demand."""
-        self._check()
-        Y = None if Y is None or Y is X else _as_points(Y)
-        return RadialBetween(self, *paired_rows(_as_points(X), Y))
-
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        return self.between(X, Y).block()
-
-    def _diagonal(self, X: Any) -> np.ndarray:
-        return np.ones(X.shape[0])
-
-
-class RadialBetween(Between):
-    """The matrix k(X, Y) of a `Radial` kernel; keeps the norms of the points."""
-
-    kernel: Radial
-
-    def __init__(self, kernel: Radial, left: Rows, right: Rows) -> None:
-        self.kernel = kernel
-        self.left = left
-        self.right = right
-        self.shape = len(left), len(right)
-
-    def block(
-        self, rows: Any = _ALL, columns: Any = _ALL, out: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the block of the given rows and columns.
-
-        Parameters
-        ----------
-        rows, columns : slice or array of int
-            Equal slices (or the same array) of one set of points make an exactly
-            symmetric block, at half the cost.
-        out : ndarray of float64 or float32, optional
-            Where to write the block; fastest if C-contiguous float64.
-        """
-        left = self.left[rows]
-        symmetric = self.left is self.right and _same_index(rows, columns)
-        right = left if symmetric else self.right[columns]
-        shape = len(left), len(right)
-        out = np.empty(shape) if out is None else out
-        _check_out(out, shape)
-        for D in distance_blocks(left, right, out):
-            self.kernel._profile(D)
-        return out
 
 
 class Gaussian(Radial):
@@ -448,8 +170,7 @@ class Cosine(Linear):
     """k(x, z) = x·z / (|x| |z|), and 0 if x or z is 0."""
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        unit_X = normalize(X)
-        return super()._matrix(unit_X, unit_X if Y is X else normalize(Y))
+        return super()._matrix(normalize(X), normalize(Y))
 
     def _diagonal(self, X: Any) -> np.ndarray:
         return super()._diagonal(normalize(X))
@@ -483,7 +204,7 @@ class Polynomial(DotProduct):
 
     def _check(self) -> None:
         super()._check()
-        _check_number(self, "coef0")
+        self._check_number("coef0")
         if not isinstance(self.degree, int | np.integer) or self.degree < 1:
             raise ValueError(
                 f"degree must be a positive integer, got {self.degree!r} in {self}."
@@ -504,7 +225,7 @@ class Sigmoid(DotProduct):
 
     def _check(self) -> None:
         super()._check()
-        _check_number(self, "coef0")
+        self._check_number("coef0")
 
 
 class FunctionKernel(Kernel):
@@ -518,7 +239,7 @@ class FunctionKernel(Kernel):
         ``sklearn.gaussian_process.kernels``. Of the latter, ``WhiteKernel``
         contributes 0, since both arguments are always given.
     symmetric : bool
-        What the function promises; `bind` tries it on a few rows.
+        Whether k(x, z) = k(z, x) is promised; `bind` then tries it on a few rows.
     accepts_sparse : bool
         Whether sparse points may be passed to it.
     """
@@ -526,8 +247,8 @@ class FunctionKernel(Kernel):
     def __init__(
         self,
         function: Callable[[Any, Any], Any],
-        symmetric: bool = True,
-        accepts_sparse: bool = False,
+        symmetric: bool = False,
+        accepts_sparse: bool = True,
     ) -> None:
         self.function = function
         self.symmetric = symmetric
@@ -535,11 +256,11 @@ class FunctionKernel(Kernel):
 
     def bind(self, X: Any, sample_weight: Any = None) -> Kernel:
         """Return a new kernel, after a trial of the function on a few rows of X."""
-        K = self(_as_points(X)[:_TRIAL_ROWS])
+        K = self(as_points(X)[:_TRIAL_ROWS])
         if self.symmetric and not np.allclose(K, K.T):
             raise ValueError(
-                f"The kernel {self._name()} returned a matrix that is not symmetric; "
-                "if that is meant, pass FunctionKernel(function, symmetric=False)."
+                f"The kernel {self._name()} returned a matrix that is not symmetric, "
+                "although symmetric=True was passed with it."
             )
         return super().bind(X, sample_weight)
 
@@ -611,61 +332,3 @@ def _named(name: str, **given: Any) -> Kernel:
         raise ValueError(f"kernel={name!r} is unknown; the names are {known}.")
     names = _NAMED[name]().get_params()
     return _NAMED[name](**{key: given[key] for key in names})
-
-
-def _width_from(rule: str, X: Any, sample_weight: Any, metric: str) -> float:
-    X = _as_points(X)
-    if rule == "median":
-        return median_gamma(X, sample_weight, metric)
-    if rule == "scale":
-        return scale_gamma(X, sample_weight)
-    if rule == "auto":
-        return 1.0 / X.shape[1]
-    raise ValueError(_invalid_gamma(rule))
-
-
-def _as_points(X: Any) -> Any:
-    """Return X as a CSR matrix or an array, of float64 if it holds numbers."""
-    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"Expected a point a row, got an array of shape {X.shape}.")
-    return X.astype(np.float64, copy=False) if X.dtype.kind in "biuf" else X
-
-
-def _same_index(rows: Any, columns: Any) -> bool:
-    slices = isinstance(rows, slice) and isinstance(columns, slice)
-    return rows is columns or (slices and rows == columns)
-
-
-def _check_out(out: np.ndarray, shape: tuple[int, ...]) -> None:
-    if out.shape != shape or out.dtype not in (np.float64, np.float32):
-        raise ValueError(
-            f"out must be a float64 or float32 array of shape {shape}, got one of "
-            f"{out.dtype} and shape {out.shape}."
-        )
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _check_number(kernel: Kernel, name: str, positive: bool = False) -> None:
-    value = getattr(kernel, name)
-    if not (_is_real(value) and np.isfinite(value) and (value > 0 or not positive)):
-        kind = "positive finite" if positive else "finite"
-        raise ValueError(f"{name} must be a {kind} number, got {value!r} in {kernel}.")
-
-
-def _check_gamma(kernel: Kernel, gamma: Any) -> None:
-    if isinstance(gamma, str) and gamma in _WIDTH_RULES:
-        raise ValueError(
-            f"{kernel} has gamma={gamma!r}, which is computed from data: call bind(X) "
-            "and use the kernel it returns, or pass a number."
-        )
-    if not (_is_real(gamma) and np.isfinite(gamma) and gamma > 0):
-        raise ValueError(_invalid_gamma(gamma))
-
-
-def _invalid_gamma(gamma: Any) -> str:
-    words = ", ".join(map(repr, _WIDTH_RULES))
-    return f"gamma must be a positive finite number or one of {words}; got {gamma!r}."

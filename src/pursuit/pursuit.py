@@ -29,15 +29,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from ._atoms import Atoms
-from ._loops import first_largest, inner, pursue_among, reduce_residue, subtract, update
+from ._loops import first_largest, inner, pursue_among, reduce_residue, update
+from ._pool import LOOKS, MOST, Looks, Pool
 from .path import Path
+
+# Passes are threaded here; BLAS threads besides would wait for work in busy loops and
+# take the processors away.
+_BLAS = ThreadpoolController().select(user_api="blas")
 
 METHODS = ("pre-fitting", "back-fitting", "basic")
 
 # A correlation below this share of |atom| |y| is round-off.
-_NOISE = 4e-16
+NOISE = 4e-16
 
 # A pooled direction that kept less than this share of its squared length since it was
 # orthogonalised lost digits with it, and is fetched afresh.
@@ -47,8 +53,8 @@ _STALE = 1e-2
 # choosing anew with the exact value: the recurrences lose digits near the span.
 _DRIFT = 1e-6
 
-# Guesses a round: at the least, at the most; and candidates looked at for each.
-_FEWEST, _MOST, _LOOK = 4, 32, 8
+# Guesses a round, at the least.
+_FEWEST = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +131,11 @@ class Pursuit:
         self.stop_reason: str | None = None
         self._squared_y = 0.0
         self._n_guesses = 2 * _FEWEST
-        self._pool = _Pool(self.Q.shape, atoms.n_atoms, problem.is_orthogonal)
+        n_looks = min(LOOKS, atoms.n_atoms) if speculate else 0
+        self._looks = Looks(atoms, problem.weight, n_looks)
+        n_history = size if problem.is_orthogonal else self._offset
+        self._history = np.empty((n_history, atoms.n_atoms))
+        self._pool = Pool(self.Q.shape, atoms.n_atoms, problem.is_orthogonal)
         self._started = False
         self._begin_residue()
 
@@ -142,7 +152,7 @@ class Pursuit:
             self.R, self.Q[0], self.loads[0], problem.weight, problem.held_out
         )
         self._squared_y = self.errors[0, 0]
-        if self._squared_y <= (_NOISE**2) * float(
+        if self._squared_y <= (NOISE**2) * float(
             ((problem.Y**2) @ problem.weight).sum()
         ):
             self.stop_reason = "exact"
@@ -154,6 +164,7 @@ class Pursuit:
         self._c = np.ascontiguousarray(first[:n_targets])
         self._norms = norms + problem.alpha
         if problem.fit_intercept:
+            self._history[0] = first[-1]
             centred = norms - first[-1] ** 2
             # What is left of a constant atom after centring is round-off.
             centred[centred <= 1e-14 * norms] = 0.0
@@ -175,7 +186,7 @@ class Pursuit:
             problem.is_orthogonal,
             problem.method != "pre-fitting",
             problem.tol if problem.is_orthogonal else 0.0,
-            _NOISE**2 * self._squared_y,
+            NOISE**2 * self._squared_y,
             self._open,
             self._gain,
         )
@@ -189,8 +200,8 @@ class Pursuit:
             first = np.concatenate([self.R, self.Q[: self._offset]])
             return first[:, rows] * self.problem.weight
         self._pool.tidy(self._gain, self._basis_size)
-        index, U, h = self._guess()
-        U, h = self._orthogonalise(U, h)
+        index = self._guess()
+        U, h = self._outside_span(index)
         squared = np.einsum("ij,ij,j->i", U, U, self._w) + self.problem.alpha
         self._pool.add(index, U, h, squared, self._basis_size)
         return U[:, rows] * self.problem.weight
@@ -217,7 +228,7 @@ class Pursuit:
             if slot < 0 or not self._step(k, slot):
                 break
         taken = self.n_steps - before
-        self._n_guesses = int(np.clip(2 * taken, _FEWEST, _MOST))
+        self._n_guesses = int(np.clip(2 * taken, _FEWEST, MOST))
 
     def _why_none(self) -> str:
         if self.errors[self.n_steps, 0] <= 1e-24 * self._squared_y:
@@ -228,21 +239,32 @@ class Pursuit:
     def _basis_size(self) -> int:
         return self.n_steps + self._offset
 
+    @property
+    def _span_size(self) -> int:
+        """Directions that are taken out of an atom: all, or only the constant."""
+        return self._basis_size if self.problem.is_orthogonal else self._offset
+
     # -- guessing ------------------------------------------------------------------
 
-    def _guess(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Choose atoms to fetch; return them, their parts outside the span, and h."""
+    def _guess(self) -> np.ndarray:
+        """Return the atoms to fetch: those that a pursuit among a few would take.
+
+        It is only a guess; the greedy choice itself is made over all candidates in
+        :meth:`advance`.
+        """
         pooled = self._pool.atoms()
         gain = self._gain.copy()
         gain[pooled] = 0.0
         index = self._most_promising(gain)
-        U, h = self._outside_span(index)
-        if len(index) == 1:
-            return index, U, h
+        m = len(index)
+        if m <= self._n_guesses:
+            return index
         among = np.concatenate([index, pooled])
         gram = np.empty((len(among), len(among)))
-        m = len(index)
-        gram[:m, :m] = (U * self._w) @ U.T
+        # Inner products of the atoms' parts outside the span: of the whole atoms, less
+        # those of the parts inside, which the correlations tell.
+        inside = self._history[: self._span_size, index]
+        gram[:m, :m] = self._looks.products(index) - inside.T @ inside
         gram[m:] = self._pool.products(among, self._basis_size)
         gram[:m, m:] = gram[m:, :m].T
         gram[np.diag_indices(len(among))] = self._e[among]
@@ -255,39 +277,51 @@ class Pursuit:
         )
         picks = picks[picks < m][: self._n_guesses]
         # The best of all must be among them, or the round would not take a step.
-        best = int(np.argmax(gain[index]))
-        if best not in picks:
-            picks = np.append(picks[: self._n_guesses - 1], best)
-        return index[picks], U[picks], h[picks]
+        picks = np.concatenate([[0], picks[picks != 0][: self._n_guesses - 1]])
+        return index[picks]
 
     def _most_promising(self, gain: np.ndarray) -> np.ndarray:
-        n_look = _LOOK * self._n_guesses if self._speculate else 1
-        n_look = min(n_look, int(np.count_nonzero(gain)))
+        """Return candidates of high gain, the best of all first."""
         best = first_largest(gain)
+        n_look = min(self._n_looks(), int(np.count_nonzero(gain)))
         if n_look <= 1:
             return np.array([best])
         index = np.argpartition(gain, -n_look)[-n_look:]
-        if best not in index:
-            index[0] = best
-        return index
+        return np.concatenate([[best], index[index != best][: n_look - 1]])
+
+    def _n_looks(self) -> int:
+        """Return how many candidates to look at.
+
+        A pass for m vectors is 2 l M m operations; with most candidates seen before,
+        B looks are about l B**2, and shall cost an eighth of it.  Where that allows but
+        a few, they are not worth their trouble: the best m are fetched as they are.
+        """
+        if not self._speculate:
+            return 1
+        m = self._n_guesses
+        fair = min(int(np.sqrt(0.25 * m * self.atoms.n_atoms)), LOOKS)
+        return fair if fair > 2 * m else m
 
     def _outside_span(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return atoms less their parts in the span, and what was taken out.
+
+        What is to be taken out is known from the correlations; what rounding left
+        behind is taken out afterwards.
+        """
+        size = self._span_size
         U = np.zeros((len(index), self.Q.shape[1]))
         U[:, : self.atoms.n_rows] = self.atoms.columns(index)
-        return self._orthogonalise(U, np.zeros((len(index), len(self.Q))))
+        h = np.zeros((len(index), len(self.Q)))
+        h[:, :size] = self._history[:size, index].T
+        U -= h[:, :size] @ self.Q[:size]
+        U, more = self._orthogonalise(U)
+        h[:, :size] += more
+        return U, h
 
-    def _orthogonalise(
-        self, U: np.ndarray, h: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Remove the span from the rows of ``U`` once; ``h`` gathers what was removed.
-
-        Twice is enough: the guesses get it once when they are looked at and once when
-        they are fetched.  The basic method keeps its atoms, less the constant.
-        """
-        size = self._basis_size if self.problem.is_orthogonal else self._offset
-        removed = (U * self._w) @ self.Q[:size].T
-        h[:, :size] += removed
-        return U - removed @ self.Q[:size], h
+    def _orthogonalise(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take the span out of the rows of ``U``; return also what was taken."""
+        taken = (U * self._w) @ self.Q[: self._span_size].T
+        return U - taken @ self.Q[: self._span_size], taken
 
     # -- stepping ------------------------------------------------------------------
 
@@ -336,7 +370,8 @@ class Pursuit:
         pool.drop(k)
         self._record(k, u, c / root, exact)
         self._move(p, c / root)
-        pool.keep(p)
+        pool.keep()
+        self._history[b] = p
         self.n_steps = n + 1
         return True
 
@@ -373,208 +408,11 @@ class Pursuit:
 def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
     """Return about how many bytes one pursuit holds besides the atoms."""
     width = n_rows + n_steps
-    directions = (n_steps + 1) * width + (n_steps + 1) ** 2
-    pool = 2 * _MOST * (width + n_atoms) + 3 * _MOST * n_atoms
-    looks = _LOOK * _MOST * width
+    directions = (n_steps + 1) * (width + n_atoms + n_steps)
+    pool = 2 * MOST * (width + n_atoms) + 3 * MOST * n_atoms
+    looks = LOOKS * (n_rows + LOOKS)
     candidates = (n_targets + 4) * n_atoms + 2 * n_targets * width
     return 8 * (directions + pool + looks + candidates)
-
-
-class RandomPursuit(Pursuit):
-    """A pursuit that looks at a few candidates, drawn anew at each step.
-
-    Among 59 random candidates the best is, with 95 % certainty, one of the best 5 %
-    of all (§9.4.1).  No pass over the dictionary is made at all: each step evaluates
-    only the atoms it draws.
-    """
-
-    def __init__(
-        self,
-        atoms: Atoms,
-        problem: Problem,
-        n_candidates: int,
-        rng: np.random.Generator,
-    ):
-        super().__init__(atoms, problem, speculate=False)
-        self._n_candidates, self._rng = n_candidates, rng
-        self._left = problem.candidates.copy()
-
-    def propose(self) -> np.ndarray:
-        """Return no vectors: nothing is wanted of the atoms that are not drawn."""
-        return np.zeros((0, self.atoms.n_rows))
-
-    def advance(
-        self, correlations: np.ndarray, norms: np.ndarray | None = None
-    ) -> None:
-        """Take one step."""
-        problem = self.problem
-        if self.n_steps == problem.max_steps:
-            self.stop_reason = "max_support"
-            return
-        left = np.flatnonzero(self._left)
-        if not len(left):
-            self.stop_reason = self._why_none()
-            return
-        drawn = np.sort(
-            self._rng.choice(left, min(self._n_candidates, len(left)), replace=False)
-        )
-        k, u, h, squared, norm = self._best_of(drawn)
-        if k < 0:
-            # None of those drawn adds anything: they need not be drawn again.
-            self._left[drawn] = False
-            return
-        b = self._basis_size
-        self.tri[: len(h), b] = h
-        root = np.sqrt(squared) if problem.is_orthogonal else 1.0
-        self.tri[b, b] = root
-        c = self._correlation(u, k)
-        a = c / root if problem.is_orthogonal else c / norm
-        if problem.is_orthogonal:
-            u = u / root
-            if problem.alpha > 0:
-                u[self.atoms.n_rows + self.n_steps] = np.sqrt(problem.alpha) / root
-            self.Q[b] = u
-            self._left[k] = False
-        self._record(k, u, a, float(c @ c) / (squared if root != 1.0 else norm))
-        self.n_steps += 1
-
-    def _correlation(self, u: np.ndarray, k: int) -> np.ndarray:
-        c = inner(self.R, u, self._w)
-        if self.problem.is_orthogonal or not self.problem.alpha:
-            return c
-        again = self.chosen[: self.n_steps] == k
-        first = self._offset
-        loads = self.loads[first : first + self.n_steps][again]
-        return c - self.problem.alpha * loads.sum(axis=0)
-
-    def _best_of(
-        self, drawn: np.ndarray
-    ) -> tuple[int, np.ndarray, np.ndarray, float, float]:
-        """Return the best atom of those drawn: index, direction, h, squared norms."""
-        problem = self.problem
-        U = np.zeros((len(drawn), self.Q.shape[1]))
-        U[:, : self.atoms.n_rows] = self.atoms.columns(drawn)
-        size = self._basis_size if problem.is_orthogonal else self._offset
-        # Norms are those of the atoms less the constant, as in every method.
-        const = (U * self._w) @ self.Q[: self._offset].T
-        norms = np.einsum("ij,ij,j->i", U, U, self._w) - (const**2).sum(axis=1)
-        norms += problem.alpha
-        h = np.zeros((len(drawn), len(self.Q)))
-        for _ in range(2):
-            U, h = self._orthogonalise(U, h)
-        squared = np.einsum("ij,ij,j->i", U, U, self._w) + problem.alpha
-        C = np.array(
-            [self._correlation(u, int(k)) for u, k in zip(U, drawn, strict=True)]
-        )
-        total = (C**2).sum(axis=1)
-        by = squared if problem.method == "pre-fitting" else norms
-        usable = (norms > 0) & (squared > problem.tol * norms)
-        usable &= total > _NOISE**2 * self._squared_y * norms
-        gain = np.where(usable, total / np.where(by > 0, by, 1.0), 0.0)
-        i = int(first_largest(gain))
-        k = int(drawn[i]) if i >= 0 else -1
-        return k, U[i], h[i, :size], float(squared[i]), float(norms[i])
-
-
-class _Pool:
-    """Guessed directions whose correlations with all atoms are known.
-
-    Entries are left as they were when fetched; the directions chosen since are taken
-    out of an entry only when its turn comes.  ``P`` keeps the correlations of the
-    latest directions, as far back as the oldest entry needs.
-    """
-
-    def __init__(self, shape: tuple[int, int], n_atoms: int, is_orthogonal: bool):
-        size = 2 * _MOST
-        self._is_orthogonal = is_orthogonal
-        self._atom = np.full(size, -1)
-        self._born = np.zeros(size, dtype=np.int64)
-        self._slot: dict[int, int] = {}
-        self._new = np.zeros(0, dtype=np.int64)
-        self.U = np.zeros((size, shape[1]))
-        self.G = np.zeros((size, n_atoms))
-        self.h = np.zeros((size, shape[0]))
-        self.squared = np.zeros(size)
-        self._P = np.zeros((3 * _MOST if is_orthogonal else 0, n_atoms))
-        self._n_kept = 0
-
-    def find(self, k: int) -> int:
-        """Return the slot of atom ``k``, or -1."""
-        return self._slot.get(int(k), -1)
-
-    def atoms(self) -> np.ndarray:
-        """Return the pooled atoms, in the order of their slots."""
-        return self._atom[self._atom >= 0]
-
-    def drop(self, k: int) -> None:
-        """Forget atom ``k``."""
-        self._atom[self._slot.pop(int(k))] = -1
-
-    def tidy(self, gain: np.ndarray, size: int) -> None:
-        """Forget what is too old or not wanted any more, and leave room for a round."""
-        for k in self.atoms():
-            age = size - self._born[self._slot[int(k)]]
-            if gain[k] == 0.0 or (self._is_orthogonal and age > _MOST):
-                self.drop(k)
-        pooled = self.atoms()
-        excess = len(pooled) - (len(self._atom) - _MOST)
-        if excess > 0:
-            for k in pooled[np.argsort(gain[pooled], kind="stable")[:excess]]:
-                self.drop(k)
-        if self._n_kept + 2 * _MOST > len(self._P) and self._is_orthogonal:
-            n_drop = self._n_kept - min(self._n_kept, _MOST)
-            self._P[: self._n_kept - n_drop] = self._P[n_drop : self._n_kept]
-            self._n_kept -= n_drop
-
-    def add(self, index, U, h, squared, size) -> None:
-        """Put fetched atoms into free slots; their correlations follow."""
-        slots = np.flatnonzero(self._atom < 0)[: len(index)]
-        self._atom[slots] = index
-        self._born[slots] = size
-        self._slot.update(zip(index.tolist(), slots.tolist(), strict=True))
-        self.U[slots], self.h[slots], self.squared[slots] = U, h, squared
-        self._new = slots
-
-    def complete(self, correlations: np.ndarray) -> None:
-        """Take the correlations of the atoms added last."""
-        self.G[self._new] = correlations
-
-    def products(self, index: np.ndarray, size: int) -> np.ndarray:
-        """Return inner products of the pooled directions, brought up to date, with atoms.
-
-        No work on the rows: they follow from the known correlations.
-        """
-        slots = np.flatnonzero(self._atom >= 0)
-        out = self.G[np.ix_(slots, index)]
-        if self._is_orthogonal:
-            P = self._P[: self._n_kept]
-            position = np.arange(size - self._n_kept, size)
-            removed = P[:, self._atom[slots]].T
-            removed *= position >= self._born[slots, None]
-            out -= removed @ P[:, index]
-        return out
-
-    def new_correlations(self) -> np.ndarray:
-        """Return room for the correlations of the next direction."""
-        return self._P[self._n_kept]
-
-    def keep(self, p: np.ndarray) -> None:
-        """Count ``p``, written where :meth:`new_correlations` said, as kept."""
-        self._n_kept += 1
-
-    def bring_up_to_date(self, slot, k, Q, u, p, size) -> np.ndarray:
-        """Write entry ``slot`` less the directions chosen since; return its triangle."""
-        since = int(size - self._born[slot])
-        u[:] = self.U[slot]
-        p[:] = self.G[slot]
-        h = self.h[slot, :size].copy()
-        if since:
-            P = self._P[self._n_kept - since : self._n_kept]
-            recent = np.ascontiguousarray(P[:, k])
-            subtract(u, Q[size - since : size], recent)
-            subtract(p, P, recent)
-            h[size - since :] = recent
-        return h
 
 
 def run(
@@ -595,7 +433,8 @@ def run(
         Called after every round; may set a pursuit's ``stop_reason``.
     """
     try:
-        _run(atoms, pursuits, watch or (lambda _: None))
+        with _BLAS.limit(limits=1):
+            _run(atoms, pursuits, watch or (lambda _: None))
     except KeyboardInterrupt:
         for p in pursuits:
             p.stop_reason = p.stop_reason or "interrupted"
@@ -608,8 +447,10 @@ def _run(
 ) -> None:
     active = [p for p in pursuits if p.stop_reason is None]
     norms = _initial_norms(atoms, active)
+    # Threads that hand the interpreter to each other cost more than small work does.
+    propose_each = atoms.each if atoms.n_rows * atoms.n_atoms > 4_000_000 else map
     while active:
-        wanted = [p.propose() for p in active]
+        wanted = list(propose_each(lambda p: p.propose(), active))
         vectors = np.concatenate(wanted)
         answers = atoms.correlate(vectors) if len(vectors) else vectors
         start = 0

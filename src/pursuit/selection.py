@@ -39,11 +39,16 @@ class Curve:
             The smallest size whose error is within this share of the lowest, or
             within one standard error of it.
         """
-        at = int(np.argmin(self.mean))
+        return self.smallest(self.limit(tolerance))
+
+    def limit(self, tolerance: float | str) -> float:
+        """Return the error up to which a smaller size would do."""
         if tolerance == "1se":
-            limit = self.mean[at] + self.standard_error[at]
-        else:
-            limit = self.mean[at] * (1.0 + float(tolerance))
+            return self.lowest + float(self.standard_error[self.mean.argmin()])
+        return self.lowest * (1.0 + float(tolerance))
+
+    def smallest(self, limit: float) -> int:
+        """Return the smallest size with an error within the limit."""
         return int(np.argmax(self.mean <= limit))
 
     @property

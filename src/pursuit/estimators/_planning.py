@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,14 @@ from sklearn.utils import check_array, check_random_state
 
 from pursuit._memory import budget
 from pursuit.dictionaries import OneKernel, Precomputed
-from pursuit.fitting import Dictionary, Plan
 from pursuit.kernels import Kernel, as_kernel
+from pursuit.plan import Dictionary, Plan
 from pursuit.pursuit import METHODS
-from pursuit.selection import make_folds
+from pursuit.selection import CV_PATIENCE, make_folds
 from pursuit.stopping import Patience
+
+# Types of whole numbers.
+_WHOLE = (int, np.integer)
 
 SELECTIONS = ("cv", "loo", "validation", None)
 
@@ -53,7 +56,7 @@ def make_plan(
             "method='basic' does not make: use method='back-fitting' or "
             "'pre-fitting', or selection='cv'."
         )
-    if selection == "cv" and len(rows) > CV_ROWS and isinstance(estimator.cv, Integral):
+    if selection == "cv" and len(rows) > CV_ROWS and isinstance(estimator.cv, _WHOLE):
         selection = "validation"
     dictionaries = _dictionaries(estimator, X, weight)
     alphas = _alphas(estimator.alpha, dictionaries[0], X, weight)
@@ -68,7 +71,7 @@ def make_plan(
         folds=folds,
         selection=selection,
         tolerance=_tolerance(estimator.size_tolerance),
-        patience=_patience(estimator.patience),
+        patience=_patience(estimator.patience, selection),
         method=estimator.method,
         fit_intercept=bool(estimator.fit_intercept),
         tol=_number("tol", estimator.tol, low=0.0, high=1.0),
@@ -133,9 +136,9 @@ def _number(name: str, value: Any, low: float, high: float = np.inf) -> float:
 def _count(name: str, value: Any, n_rows: int) -> int:
     """Return a number of rows given as such or as a share of all rows."""
     if _is_number(value):
-        if isinstance(value, Integral) and value >= 1:
+        if isinstance(value, _WHOLE) and value >= 1:
             return int(value)
-        if not isinstance(value, Integral) and 0.0 < value <= 1.0:
+        if not isinstance(value, _WHOLE) and 0.0 < value <= 1.0:
             return max(1, int(np.ceil(value * n_rows)))
     raise ValueError(
         f"{name}={value!r} must be a whole number of at least 1, a share between 0 "
@@ -171,10 +174,10 @@ def _tolerance(value: Any) -> float | str:
     return _number("size_tolerance", value, low=0.0)
 
 
-def _patience(value: Any) -> Patience | None:
+def _patience(value: Any, selection: str | None) -> Patience:
     if value is None:
-        return None
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        return Patience(5) if selection == "loo" else CV_PATIENCE
+    if not isinstance(value, _WHOLE) or isinstance(value, bool) or value < 1:
         raise ValueError(
             f"patience={value!r} must be a whole number of at least 1, or None."
         )
@@ -249,7 +252,7 @@ def _folds(
                 f"validation_fraction={share!r} must be a number between 0 and 1."
             )
         return _held_out_part(contents, y, weight, share, seed, is_class)
-    if isinstance(estimator.cv, Integral) and not isinstance(estimator.cv, bool):
+    if isinstance(estimator.cv, _WHOLE) and not isinstance(estimator.cv, bool):
         if estimator.cv < 2:
             raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
         folds = make_folds(contents, y, weight, int(estimator.cv), seed, is_class)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pursuit._callbacks import CallbackSupport, StepReporter, with_callbacks
 from pursuit.estimators._planning import check_choice, check_sample_weight, make_plan
 from pursuit.expansions import Expansion, kernel_blocks, staged_values
-from pursuit.fitting import Fit, Plan, fit
+from pursuit.fitting import Fit, fit
 from pursuit.path import Path, SeparatePaths
+from pursuit.plan import Plan
 from pursuit.pursuit import Pursuit
+from pursuit.search import as_table
 
 
-class _KMP(CallbackSupport, BaseEstimator):  # type: ignore[misc]
+class _KMP(CallbackSupport, BaseEstimator):
     """What the regressor and the classifier share."""
 
     # -- fitting -------------------------------------------------------------------
@@ -45,15 +46,7 @@ class _KMP(CallbackSupport, BaseEstimator):  # type: ignore[misc]
         self._set_attributes(self._attributes(found, X))
         self.selection_ = plan.selection
         self.stop_reason_ = found.stop_reason
-        self.search_ = [
-            {
-                "gamma": _gamma_of(dictionary.kernel),
-                "alpha": alpha,
-                "errors": sum(_padded(curves, "mean")),
-                "standard_errors": sum(_padded(curves, "standard_error")),
-            }
-            for dictionary, alpha, curves in found.curves
-        ]
+        self.search_ = as_table(found.trials)
         if reporter is not None:
             reporter.finish()
 
@@ -110,7 +103,7 @@ class _KMP(CallbackSupport, BaseEstimator):  # type: ignore[misc]
             A fitted copy; this one is left as it is.
         """
         check_is_fitted(self)
-        if not isinstance(n, Integral) or not 0 <= n <= len(self.path_):
+        if not isinstance(n, (int, np.integer)) or not 0 <= n <= len(self.path_):
             raise ValueError(
                 f"n={n!r} must be a whole number from 0 to {len(self.path_)}, the "
                 "length of the path."
@@ -219,12 +212,6 @@ def _gamma_of(kernel: Any) -> float | None:
     return getattr(kernel, "gamma", None)
 
 
-def _padded(curves: Sequence[Any], name: str) -> list[np.ndarray]:
-    values = [getattr(curve, name) for curve in curves]
-    length = max(len(v) for v in values)
-    return [np.pad(v, (0, length - len(v)), "edge") for v in values]
-
-
 _PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         SVC's names ("rbf", "poly", "linear", "sigmoid"), "laplacian", "cosine",
         "precomputed", any callable ``k(X, Y)`` that returns a matrix, a kernel of
@@ -233,7 +220,8 @@ _PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     gamma : float or {"cv", "median", "scale", "auto"}, default="cv"
         The kernel's width, for kernels given by name. "median" is 1 over the median
         squared distance of the training points; "scale" and "auto" are SVC's; "cv"
-        compares multiples of "median" by the same folds as the size.
+        compares multiples of "median" by the same folds as the size (or by the part
+        held out), as `alpha` below.
     degree : float, default=3
         Of the kernel "poly".
     coef0 : float, default=0.0
@@ -254,7 +242,7 @@ _PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         "validation": a part is held out, and the best size on it is kept. "loo":
         one fit, stopped by the closed-form leave-one-out error. None: all of
         `max_support`.
-    size_tolerance : float or "1se", default=0.0
+    size_tolerance : float or "1se", default=0.01
         The smallest size whose error is within this share of the lowest is chosen,
         or within one standard error of it ("1se", over folds).
     cv : int, splitter or iterable, default=5
@@ -329,7 +317,7 @@ _ATTRIBUTES = """support_ : ndarray of shape (n_support_,)
         Their names, where the training data had some."""
 
 
-class KMPRegressor(RegressorMixin, _KMP):
+class KMPRegressor(RegressorMixin, _KMP):  # noqa: D101
     __doc__ = f"""Kernel matching pursuit for regression, with squared loss.
 
     A sparse kernel expansion ``f(x) = sum_j coef_j k(x, x_j) + intercept``, built
@@ -382,7 +370,7 @@ class KMPRegressor(RegressorMixin, _KMP):
         max_support: int | float | None = None,
         method: str = "pre-fitting",
         selection: str | None = "cv",
-        size_tolerance: float | str = 0.0,
+        size_tolerance: float | str = 0.01,
         cv: Any = 5,
         validation_fraction: float = 0.2,
         patience: int | None = None,
@@ -489,7 +477,7 @@ class KMPRegressor(RegressorMixin, _KMP):
         return tags
 
 
-class KMPClassifier(ClassifierMixin, _KMP):
+class KMPClassifier(ClassifierMixin, _KMP):  # noqa: D101
     __doc__ = f"""Kernel matching pursuit for classification, with squared loss.
 
     A sparse kernel expansion for each class (one for two classes), built point by
@@ -541,7 +529,7 @@ class KMPClassifier(ClassifierMixin, _KMP):
         max_support: int | float | None = None,
         method: str = "pre-fitting",
         selection: str | None = "cv",
-        size_tolerance: float | str = 0.0,
+        size_tolerance: float | str = 0.01,
         cv: Any = 5,
         validation_fraction: float = 0.2,
         patience: int | None = None,

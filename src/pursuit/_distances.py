@@ -1,0 +1,137 @@
+"""Squared distances between all rows of two sets.
+
+They come from one matrix product,
+
+    |x - z|² = |x|² + |z|² - 2 x·z,
+
+after moving the origin to the mean, so that a common offset of the data costs no
+digits. Where the subtraction would still cancel (near and identical rows) or
+overflow, the pair is computed again from its difference: identical rows are at
+distance exactly 0, and no distance is negative or NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+from sklearn.utils.extmath import row_norms
+
+# A distance below this fraction of |x|² + |z|² lost three digits or more to
+# cancellation and is computed again.
+_CANCELLED = 1e-3
+# A coordinate of the mean above this may overflow when it is subtracted.
+_LARGEST_CENTER = 1e150
+# Pairs of sparse rows that are computed again at a time.
+_PAIRS = 1024
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Points with their squared norms, ready for distances to other `Rows`.
+
+    Attributes
+    ----------
+    points : ndarray or CSR matrix of shape (n, d)
+        If dense, moved so that the center is the origin.
+    norms : ndarray of shape (n,)
+    """
+
+    points: Any
+    norms: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.norms)
+
+    def __getitem__(self, index: Any) -> Rows:
+        points = self.points[index]
+        if not sparse.issparse(points):
+            points = np.ascontiguousarray(points)
+        return Rows(points, np.ascontiguousarray(self.norms[index]))
+
+
+def paired_rows(X: Any, Y: Any) -> tuple[Rows, Rows]:
+    """Return the `Rows` of X and of Y about one center, the mean of Y.
+
+    If Y is X, both are the same object, which marks a symmetric matrix.
+    """
+    if sparse.issparse(X) or sparse.issparse(Y):
+        # Moving the origin would fill the zeros.
+        left = _rows(sparse.csr_array(X))
+        return left, left if Y is X else _rows(sparse.csr_array(Y))
+    center = _center(Y)
+    left = _rows(X - center)
+    return left, left if Y is X else _rows(Y - center)
+
+
+def _rows(points: Any) -> Rows:
+    with np.errstate(over="ignore"):
+        return Rows(points, row_norms(points, squared=True))
+
+
+def _center(Y: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        center = Y.mean(axis=0) if len(Y) else np.zeros(Y.shape[1])
+    return np.where(np.abs(center) < _LARGEST_CENTER, center, 0.0)
+
+
+def squared_distances(left: Rows, right: Rows, out: np.ndarray) -> np.ndarray:
+    """Write |x - z|² for x in `left` and z in `right` into `out`.
+
+    Parameters
+    ----------
+    left, right : Rows
+        About the same center. The same object gives an exactly symmetric matrix.
+    out : ndarray of float64 of shape (len(left), len(right)), C-contiguous
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(left.points):
+            _sparse_distances(left, right, out)
+        else:
+            np.dot(left.points, right.points.T, out=out)
+            _finish(out, left.points, left.norms, right.points, right.norms)
+    return out
+
+
+def _sparse_distances(left: Rows, right: Rows, out: np.ndarray) -> None:
+    total = left.norms[:, np.newaxis] + right.norms
+    out[...] = total - 2.0 * (left.points @ right.points.T).toarray()
+    i, j = np.nonzero(~(out > _CANCELLED * total))
+    for a in range(0, len(i), _PAIRS):
+        pairs = i[a : a + _PAIRS], j[a : a + _PAIRS]
+        difference = left.points[pairs[0]] - right.points[pairs[1]]
+        out[pairs] = row_norms(difference, squared=True)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _finish(
+    D: np.ndarray,
+    X: np.ndarray,
+    x_norms: np.ndarray,
+    Z: np.ndarray,
+    z_norms: np.ndarray,
+) -> None:
+    """Turn the products x·z in `D` into squared distances, in place."""
+    for i in range(D.shape[0]):
+        n_cancelled = 0
+        for j in range(D.shape[1]):
+            total = x_norms[i] + z_norms[j]
+            D[i, j] = total - 2.0 * D[i, j]
+            # Negated, so that NaN (from inf - inf) counts as well.
+            n_cancelled += not (D[i, j] > _CANCELLED * total)
+        if n_cancelled > 0:
+            for j in range(D.shape[1]):
+                if not (D[i, j] > _CANCELLED * (x_norms[i] + z_norms[j])):
+                    D[i, j] = _squared_difference(X[i], Z[j])
+
+
+# Reassociation lets the sum use vectors; it keeps zero, symmetry and NaN intact.
+@njit(nogil=True, fastmath={"contract", "reassoc"})
+def _squared_difference(x: np.ndarray, z: np.ndarray) -> float:
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += (x[k] - z[k]) * (x[k] - z[k])
+    return total

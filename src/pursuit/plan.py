@@ -1,0 +1,128 @@
+"""What a fit was asked to do, with every name and default resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._atoms import Atoms
+from .dictionaries import OneKernel, Precomputed
+from .pursuit import Problem, Pursuit, state_bytes
+from .random_pursuit import RandomPursuit
+from .stopping import Patience
+
+Dictionary = OneKernel | Precomputed
+
+# A block of atoms that is recomputed has at least this many.
+_LEAST_BLOCK = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a fit was asked to do.
+
+    Attributes
+    ----------
+    dictionaries : sequence of OneKernel or Precomputed
+        One for each width to compare, neighbours side by side.
+    alphas : sequence of float
+        The ridges to compare, in order.
+    centers : ndarray of int
+        Rows on which atoms may be centred.
+    folds : list of bool masks
+        Held-out rows of each fold; one only for a single held-out part.
+    selection : {"cv", "validation", "loo", None}
+    tolerance : float or "1se"
+        As in :meth:`pursuit.selection.Curve.best`.
+    patience : Patience
+        When "validation" and "loo" give up.
+    method, fit_intercept, tol
+        As in :class:`pursuit.pursuit.Problem`.
+    max_steps : int
+    is_shared : bool
+        One support for all outputs, or one for each.
+    n_redrawn : int or None
+        Candidates drawn anew at each step.
+    seed : int
+        Of these draws.
+    memory : int
+        Bytes that the fit may use.
+    dtype : float64 or float32
+        Of stored kernel values.
+    n_jobs : int or None
+    verbose : int or bool
+    """
+
+    dictionaries: Sequence[Dictionary]
+    alphas: Sequence[float]
+    centers: np.ndarray
+    folds: list[np.ndarray]
+    selection: str | None
+    tolerance: float | str
+    patience: Patience
+    method: str
+    fit_intercept: bool
+    tol: float
+    max_steps: int
+    is_shared: bool
+    n_redrawn: int | None
+    seed: int
+    memory: int
+    dtype: Any
+    n_jobs: int | None
+    verbose: int | bool
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether there are widths or ridges to compare."""
+        return len(self.dictionaries) * len(self.alphas) > 1
+
+    def problems(self, Y: np.ndarray, weight: np.ndarray) -> list[Problem]:
+        """Return one problem for all targets ``Y`` (T, l), or one for each."""
+        whole = Problem(
+            Y=Y,
+            weight=weight,
+            held_out=np.zeros(len(weight)),
+            candidates=np.ones(len(self.centers), dtype=bool),
+            method=self.method,
+            alpha=self.alphas[0],
+            fit_intercept=self.fit_intercept,
+            max_steps=self.max_steps,
+            tol=self.tol,
+        )
+        if self.is_shared:
+            return [whole]
+        return [replace(whole, Y=Y[t : t + 1]) for t in range(len(Y))]
+
+    def pursuit(self, atoms: Atoms, problem: Problem) -> Pursuit:
+        """Return a pursuit of the planned kind."""
+        if self.n_redrawn is None:
+            return Pursuit(atoms, problem)
+        rng = np.random.default_rng(self.seed)
+        return RandomPursuit(atoms, problem, self.n_redrawn, rng)
+
+    def bind(
+        self, dictionary: Dictionary, X: Any, problems: Sequence[Problem]
+    ) -> tuple[Atoms, int]:
+        """Return the atoms, and how many pursuits the memory allows beside them."""
+        n_rows, n_atoms = len(problems[0].weight), len(self.centers)
+        one = state_bytes(n_rows, n_atoms, problems[0].max_steps, len(problems[0].Y))
+        needed = one * len(problems)
+        least = _LEAST_BLOCK * 8 * n_rows
+        if needed + least > self.memory:
+            raise ValueError(
+                f"max_memory allows {self.memory / 2**20:.0f} MiB, but a pursuit of "
+                f"{problems[0].max_steps} steps on {n_rows} rows needs "
+                f"{(needed + least) / 2**20:.0f} MiB besides the kernel: raise "
+                "max_memory, or lower max_support or n_candidates."
+            )
+        # Redrawn candidates are evaluated as they are drawn: nothing to store.
+        room = self.memory - needed if self.n_redrawn is None else least
+        atoms = dictionary.bind(X, self.centers, room, self.dtype)
+        if not atoms.is_stored:
+            return atoms, len(problems)
+        taken = n_rows * n_atoms * np.dtype(self.dtype).itemsize
+        return atoms, max(len(problems), (self.memory - taken) // one)

@@ -1,0 +1,162 @@
+"""Widths and ridges, compared by the same folds as the sizes.
+
+One after the other: all widths at the middle ridge, then all ridges at the best
+width, then the neighbouring widths at the best ridge.  In trials this chose as well
+as the whole grid, for less than half of its pursuits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from ._progress import Progress
+from .plan import Dictionary, Plan
+from .pursuit import Problem
+from .selection import Curve, SearchInterrupted, held_out_curves
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A width and a ridge, and the held-out errors they gave, a curve a problem."""
+
+    dictionary: Dictionary
+    alpha: float
+    curves: list[Curve]
+
+    @property
+    def error(self) -> float:
+        """The lowest error, summed over problems."""
+        return sum(curve.lowest for curve in self.curves)
+
+    def limit(self, tolerance: float | str) -> float:
+        """Return the error up to which a smaller model would do."""
+        return sum(curve.limit(tolerance) for curve in self.curves)
+
+    def sizes(self, tolerance: float | str) -> list[int]:
+        """Return the size chosen on each curve."""
+        return [curve.best(tolerance) for curve in self.curves]
+
+
+def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
+    """Return every trial that was made."""
+    trials: list[Trial] = []
+    middle = plan.alphas[len(plan.alphas) // 2]
+    total = len(plan.dictionaries) + len(plan.alphas) - 1
+    with Progress(total, "search", plan.verbose, unit="trial") as progress:
+        for stage in (_widths, _ridges, _neighbours):
+            pairs = stage(plan, trials, middle)
+            try:
+                trials += _compare(plan, X, problems, pairs)
+            except SearchInterrupted:
+                if not trials:
+                    raise KeyboardInterrupt from None
+                warnings.warn(
+                    "The search was interrupted; the best of the widths and ridges "
+                    "compared so far is used.",
+                    stacklevel=5,
+                )
+                break
+            progress.show(min(len(trials), total), error=_lowest(trials).error)
+    return trials
+
+
+def winner(trials: list[Trial], tolerance: float | str) -> Trial:
+    """Return the trial of lowest error or, with a tolerance, the smallest near it."""
+    lowest = _lowest(trials)
+    if tolerance == 0.0:
+        return lowest
+    limit = lowest.limit(tolerance)
+    near = [trial for trial in trials if trial.error <= limit]
+    return min(near, key=lambda t: (_smallest(t, limit), t.error))
+
+
+def _smallest(trial: Trial, limit: float) -> int:
+    """Return the smallest total size whose error is within the limit."""
+    if len(trial.curves) == 1:
+        return trial.curves[0].smallest(limit)
+    # Each curve gets its share of what the sum may lose.
+    slack = limit / trial.error if trial.error > 0 else 1.0
+    return sum(curve.smallest(slack * curve.lowest) for curve in trial.curves)
+
+
+def _lowest(trials: list[Trial]) -> Trial:
+    return min(trials, key=lambda trial: trial.error)
+
+
+# -- stages: the dictionaries and ridges to compare next -----------------------------
+
+Pairs = list[tuple[Dictionary, list[float]]]
+
+
+def _widths(plan: Plan, trials: list[Trial], middle: float) -> Pairs:
+    return [(dictionary, [middle]) for dictionary in plan.dictionaries]
+
+
+def _ridges(plan: Plan, trials: list[Trial], middle: float) -> Pairs:
+    others = [alpha for alpha in plan.alphas if alpha != middle]
+    return [(_lowest(trials).dictionary, others)] if others else []
+
+
+def _neighbours(plan: Plan, trials: list[Trial], middle: float) -> Pairs:
+    best = _lowest(trials)
+    if best.alpha == middle:
+        return []
+    at = list(plan.dictionaries).index(best.dictionary)
+    beside = [i for i in (at - 1, at + 1) if 0 <= i < len(plan.dictionaries)]
+    return [(plan.dictionaries[i], [best.alpha]) for i in beside]
+
+
+# -- comparing ---------------------------------------------------------------------
+
+
+def _compare(plan: Plan, X: Any, problems: list[Problem], pairs: Pairs) -> list[Trial]:
+    n_jobs = min(effective_n_jobs(plan.n_jobs), len(pairs))
+    if n_jobs <= 1:
+        found = [_trials(plan, X, problems, *pair) for pair in pairs]
+    else:
+        # Threads share the data; each gets its share of the memory and of BLAS.
+        share = replace(plan, memory=plan.memory // n_jobs)
+        with threadpool_limits(max(1, effective_n_jobs(-1) // n_jobs)):
+            found = Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(_trials)(share, X, problems, *pair) for pair in pairs
+            )
+    return [trial for trials in found for trial in trials]
+
+
+def _trials(
+    plan: Plan,
+    X: Any,
+    problems: list[Problem],
+    dictionary: Dictionary,
+    alphas: Sequence[float],
+) -> list[Trial]:
+    atoms, n_at_once = plan.bind(dictionary, X, problems)
+    curves = held_out_curves(
+        atoms, problems, plan.folds, plan.centers, alphas, plan.pursuit, n_at_once
+    )
+    return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]
+
+
+def as_table(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Return the trials as plain values: gamma, alpha, errors at sizes 0, 1, ..."""
+    return [
+        {
+            "gamma": getattr(trial.dictionary.kernel, "gamma", None),
+            "alpha": trial.alpha,
+            "errors": _summed([curve.mean for curve in trial.curves]),
+            "standard_errors": _summed([c.standard_error for c in trial.curves]),
+        }
+        for trial in trials
+    ]
+
+
+def _summed(values: list[np.ndarray]) -> np.ndarray:
+    length = max(len(v) for v in values)
+    return np.sum([np.pad(v, (0, length - len(v)), "edge") for v in values], axis=0)

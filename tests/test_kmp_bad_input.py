@@ -1,0 +1,512 @@
+"""Bad input: a clear error that names what is wrong, or a correct model."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+
+from pursuit import KMPClassifier, KMPRegressor
+
+ESTIMATORS = [KMPRegressor, KMPClassifier]
+FAST = {"gamma": 0.5, "alpha": 1e-3, "max_support": 8, "cv": 3}
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 3))
+Y = {
+    KMPRegressor: X[:, 0] + 0.1 * RNG.standard_normal(40),
+    KMPClassifier: np.where(X[:, 0] > 0, "yes", "no"),
+}
+for array in (X, *Y.values()):
+    array.setflags(write=False)
+
+both = pytest.mark.parametrize("make", ESTIMATORS)
+
+
+# -- parameters --------------------------------------------------------------------
+
+BAD = [
+    ("kernel", "gauss"),
+    ("kernel", 3),
+    ("kernel", None),
+    ("gamma", -1.0),
+    ("gamma", 0.0),
+    ("gamma", np.nan),
+    ("gamma", np.inf),
+    ("gamma", "wide"),
+    ("gamma", None),
+    ("gamma", [1.0]),
+    ("gamma", True),
+    ("max_support", 0),
+    ("max_support", -3),
+    ("max_support", 0.0),
+    ("max_support", 1.5),
+    ("max_support", np.nan),
+    ("max_support", "many"),
+    ("max_support", True),
+    ("max_support", [3]),
+    ("method", "fitting"),
+    ("method", None),
+    ("method", 3),
+    ("selection", "aic"),
+    ("selection", 3),
+    ("selection", True),
+    ("size_tolerance", -0.1),
+    ("size_tolerance", "2se"),
+    ("size_tolerance", np.nan),
+    ("size_tolerance", None),
+    ("cv", 1),
+    ("cv", 0),
+    ("cv", -2),
+    ("cv", 2.5),
+    ("cv", "five"),
+    ("cv", True),
+    ("patience", 0),
+    ("patience", -1),
+    ("patience", 2.5),
+    ("patience", "long"),
+    ("patience", True),
+    ("alpha", -1e-3),
+    ("alpha", np.nan),
+    ("alpha", np.inf),
+    ("alpha", "big"),
+    ("alpha", None),
+    ("alpha", [0.1]),
+    ("alpha", True),
+    ("fit_intercept", "no"),
+    ("fit_intercept", None),
+    ("n_candidates", 0),
+    ("n_candidates", -1),
+    ("n_candidates", 0.0),
+    ("n_candidates", 1.5),
+    ("n_candidates", "some"),
+    ("n_candidates", True),
+    ("redraw_candidates", "no"),
+    ("redraw_candidates", None),
+    ("max_memory", 0),
+    ("max_memory", -1),
+    ("max_memory", "lots"),
+    ("max_memory", "0 GiB"),
+    ("max_memory", [1]),
+    ("dtype", "float16"),
+    ("dtype", "int64"),
+    ("dtype", int),
+    ("dtype", "real"),
+    ("dtype", 3),
+    ("tol", -1e-3),
+    ("tol", 2.0),
+    ("tol", np.nan),
+    ("tol", "small"),
+    ("tol", None),
+    ("random_state", "seed"),
+    ("random_state", -1),
+    ("random_state", 1.5),
+    ("n_jobs", 0),
+    ("n_jobs", "two"),
+    ("n_jobs", 1.5),
+    ("verbose", "loud"),
+]
+
+
+@both
+@pytest.mark.parametrize("name, value", BAD, ids=lambda v: repr(v))
+def test_bad_parameters_are_named(make, name, value):
+    model = make(**{**FAST, name: value})
+    # scikit-learn's own words about a seed do not name the parameter.
+    match = "random_state|[Ss]eed" if name == "random_state" else name
+    with pytest.raises((ValueError, TypeError), match=match):
+        model.fit(X, Y[make])
+
+
+@both
+@pytest.mark.parametrize(
+    "kernel, name, value",
+    [
+        ("poly", "degree", -1),
+        ("poly", "degree", "three"),
+        ("poly", "degree", np.nan),
+        ("poly", "degree", None),
+        ("poly", "coef0", "one"),
+        ("poly", "coef0", np.inf),
+        ("sigmoid", "coef0", None),
+    ],
+)
+def test_bad_parameters_of_kernels_are_named(make, kernel, name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        make(kernel, **{**FAST, name: value}).fit(X, Y[make])
+
+
+@both
+@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 2, "half", None, np.nan, True])
+def test_bad_validation_fractions_are_named(make, value):
+    model = make(selection="validation", validation_fraction=value, **FAST)
+    with pytest.raises(ValueError, match="validation_fraction"):
+        model.fit(X, Y[make])
+
+
+@pytest.mark.parametrize("value", ["one", None, 3])
+def test_bad_multiclass_is_named(value):
+    with pytest.raises(ValueError, match="multiclass"):
+        KMPClassifier(multiclass=value).fit(X, Y[KMPClassifier])
+
+
+@pytest.mark.parametrize("value", ["even", 3, {"maybe": 1.0, "yes": "x"}])
+def test_bad_class_weight_is_named(value):
+    with pytest.raises((ValueError, TypeError), match="class_weight|could not convert"):
+        KMPClassifier(class_weight=value, **FAST).fit(X, Y[KMPClassifier])
+
+
+def test_leave_one_out_needs_least_squares():
+    model = KMPRegressor(method="basic", selection="loo", **FAST)
+    with pytest.raises(ValueError, match="selection='loo'.*method='basic'"):
+        model.fit(X, Y[KMPRegressor])
+
+
+@both
+def test_bad_parameters_leave_no_half_fitted_model(make):
+    model = make(method="fitting")
+    with pytest.raises(ValueError, match="method"):
+        model.fit(X, Y[make])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+# -- data --------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_not_finite(make, value):
+    bad = X.copy()
+    bad[3, 1] = value
+    with pytest.raises(ValueError, match="NaN|infinity"):
+        make(**FAST).fit(bad, Y[make])
+    model = make(**FAST).fit(X, Y[make])
+    with pytest.raises(ValueError, match="NaN|infinity"):
+        model.predict(bad)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_targets_not_finite(value):
+    y = Y[KMPRegressor].copy()
+    y[0] = value
+    with pytest.raises(ValueError, match="NaN|infinity"):
+        KMPRegressor(**FAST).fit(X, y)
+
+
+@both
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (X[:, 0], "2D array"),
+        (X[None], "dim 3"),
+        (X[:0], "0 sample"),
+        (X[:, :0], "0 feature"),
+        (X[:39], "inconsistent numbers of samples"),
+        ([["a", "b"]] * 40, "could not convert"),
+        (np.array([[object()]] * 40), "argument must be|convert"),
+        (X + 1j, "Complex"),
+    ],
+    ids=["1-d", "3-d", "no rows", "no columns", "other length", "text", "object", "i"],
+)
+def test_bad_points(make, bad, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make(**FAST).fit(bad, Y[make])
+
+
+@both
+def test_bad_targets(make):
+    with pytest.raises(ValueError, match="requires y to be passed|y cannot be None"):
+        make(**FAST).fit(X, None)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        make(**FAST).fit(X, Y[make][:39])
+
+
+def test_targets_that_are_no_classes():
+    with pytest.raises(ValueError, match="Unknown label type|continuous"):
+        KMPClassifier(**FAST).fit(X, Y[KMPRegressor])
+
+
+def test_one_class():
+    with pytest.raises(ValueError, match="one class"):
+        KMPClassifier(**FAST).fit(X, np.zeros(40))
+
+
+def test_one_class_of_positive_weight():
+    """Rows of weight 0 are no rows: one class is left."""
+    make = KMPClassifier
+    weight = (Y[make] == "yes").astype(float)
+    try:
+        model = make(**FAST).fit(X, Y[make], sample_weight=weight)
+    except ValueError as error:
+        assert "class" in str(error)
+    else:
+        assert set(model.predict(X)) == {"yes"}
+
+
+@pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
+def test_one_sample(selection):
+    """The constant is all there is."""
+    how = {**FAST, "selection": selection}
+    model = KMPRegressor(**how).fit([[1.0, 2.0]], [3.0])
+    np.testing.assert_allclose(model.predict([[0.0, 0.0], [1.0, 2.0]]), 3.0)
+    with pytest.raises(ValueError, match="class"):
+        KMPClassifier(**how).fit([[1.0, 2.0]], ["yes"])
+
+
+@pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_few_samples(selection, n):
+    how = {**FAST, "selection": selection}
+    model = KMPRegressor(**how).fit(X[:n], Y[KMPRegressor][:n])
+    assert np.all(np.isfinite(model.predict(X)))
+    labels = np.array(["yes", "no"])[np.arange(n) % 2]
+    assert KMPClassifier(**how).fit(X[:n], labels).predict(X).shape == (40,)
+
+
+def test_few_samples_by_default():
+    for n in (1, 2, 3):
+        model = KMPRegressor().fit(X[:n], Y[KMPRegressor][:n])
+        assert np.all(np.isfinite(model.predict(X)))
+    assert KMPClassifier().fit(X[:2], ["yes", "no"]).predict(X).shape == (40,)
+
+
+@pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
+@pytest.mark.parametrize("value", [0.0, 3.7, 1e-300, 1e100])
+def test_a_constant_target(selection, value):
+    model = KMPRegressor(**{**FAST, "selection": selection}).fit(X, np.full(40, value))
+    assert model.n_support_ == 0
+    assert model.dual_coef_.shape == (1, 0)
+    assert model.support_vectors_.shape == (0, 3)
+    np.testing.assert_allclose(model.predict(X), value)
+    assert model.stop_reason_.startswith("exact")
+    assert list(model.staged_predict(X)) == []
+
+
+@both
+@pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+def test_all_rows_equal(make, selection, alpha):
+    """Nothing tells the points apart: the weighted mean is the answer."""
+    how = {**FAST, "selection": selection, "alpha": alpha}
+    same = np.tile(X[:1], (40, 1))
+    model = make(**how).fit(same, Y[make])
+    if make is KMPRegressor:
+        np.testing.assert_allclose(model.predict(same), Y[make].mean(), rtol=1e-6)
+    else:
+        common = max(["yes", "no"], key=lambda c: np.sum(Y[make] == c))
+        assert set(model.predict(same)) == {common}
+    assert model.n_support_ <= 1
+
+
+@both
+def test_all_rows_equal_by_default(make):
+    model = make().fit(np.tile(X[:1], (40, 1)), Y[make])
+    assert len(set(model.predict(X[:1].repeat(3, axis=0)))) == 1
+
+
+@both
+@pytest.mark.parametrize("method", ["pre-fitting", "back-fitting", "basic"])
+def test_a_kernel_of_zeros(make, method):
+    how = {**FAST, "alpha": 0.0, "method": method, "selection": None}
+    model = make(lambda A, B: np.zeros((len(A), len(B))), **how).fit(X, Y[make])
+    assert model.n_support_ == 0
+    assert model.stop_reason_.startswith("exhausted")
+    assert len(set(model.predict(X))) == 1
+
+
+def test_some_kernel_columns_of_zeros():
+    def kernel(A, B):
+        return rbf_kernel(A, B, gamma=0.5) * (B[:, 0] > 0)
+
+    model = KMPRegressor(kernel, **{**FAST, "max_support": 40}).fit(X, Y[KMPRegressor])
+    assert np.all(X[model.support_, 0] > 0)
+    assert np.all(np.isfinite(model.predict(X)))
+
+
+@both
+@pytest.mark.parametrize("max_support", [41, 10**9, 1.0])
+def test_more_support_than_there_is(make, max_support):
+    how = {**FAST, "selection": None, "max_support": max_support}
+    model = make(**how).fit(X, Y[make])
+    assert model.n_support_ <= 40
+    assert np.all(np.isfinite(model.dual_coef_))
+
+
+def test_targets_of_any_scale():
+    y = Y[KMPRegressor]
+    wanted = KMPRegressor(**FAST).fit(X, y)
+    for factor in (1e-100, 1e-30, 1e30, 1e100):
+        model = KMPRegressor(**FAST).fit(X, factor * y)
+        np.testing.assert_array_equal(model.support_, wanted.support_)
+        np.testing.assert_allclose(model.predict(X), factor * wanted.predict(X))
+
+
+def test_a_mean_far_from_zero():
+    y = Y[KMPRegressor]
+    wanted = KMPRegressor(**FAST).fit(X, y)
+    model = KMPRegressor(**FAST).fit(X, y + 1e6)
+    np.testing.assert_array_equal(model.support_, wanted.support_)
+    np.testing.assert_allclose(model.predict(X) - 1e6, wanted.predict(X), atol=1e-6)
+
+
+# -- kernels -----------------------------------------------------------------------
+
+
+def holes(A, B):
+    return np.full((len(A), len(B)), np.nan)
+
+
+def infinite(A, B):
+    return np.full((len(A), len(B)), np.inf)
+
+
+def too_narrow(A, B):
+    return np.ones((len(A), len(B) - 1))
+
+
+def flat(A, B):
+    return np.ones(len(A))
+
+
+def texts(A, B):
+    return np.full((len(A), len(B)), "k")
+
+
+def nothing(A, B):
+    return None
+
+
+@both
+@pytest.mark.parametrize(
+    "kernel, message",
+    [
+        (holes, "holes.*NaN"),
+        (infinite, "infinite.*inf"),
+        (too_narrow, "too_narrow.*shape"),
+        (flat, "flat.*shape"),
+        (texts, "texts|could not convert"),
+        (nothing, "nothing.*|shape"),
+    ],
+)
+def test_kernels_that_return_nonsense(make, kernel, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make(kernel, **FAST).fit(X, Y[make])
+
+
+@both
+def test_kernels_that_raise(make):
+    def broken(A, B):
+        raise ZeroDivisionError("inside the kernel")
+
+    with pytest.raises(ZeroDivisionError, match="inside the kernel"):
+        make(broken, **FAST).fit(X, Y[make])
+
+
+@both
+def test_kernels_with_the_wrong_arguments(make):
+    with pytest.raises(TypeError, match="argument"):
+        make(lambda A: A, **FAST).fit(X, Y[make])
+
+
+@both
+def test_precomputed_must_be_square(make):
+    with pytest.raises(ValueError, match="precomputed.*square"):
+        make("precomputed", **FAST).fit(X, Y[make])
+
+
+@both
+def test_precomputed_must_not_be_sparse(make):
+    K = sparse.csr_array(rbf_kernel(X))
+    with pytest.raises(TypeError, match="[Ss]parse"):
+        make("precomputed", **FAST).fit(K, Y[make])
+
+
+@both
+def test_precomputed_with_other_columns(make):
+    K = rbf_kernel(X, gamma=0.5)
+    model = make("precomputed", **{**FAST, "selection": None}).fit(K, Y[make])
+    with pytest.raises(ValueError, match="feature|column"):
+        model.predict(K[:, :20])
+    with pytest.raises(ValueError, match="all training points"):
+        list(model.staged_predict(K[:, model.support_]))
+
+
+# -- weights -----------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize(
+    "weight, message",
+    [
+        (-np.ones(40), "sample_weight.*negative"),
+        (np.r_[np.ones(39), -1e-9], "sample_weight.*negative"),
+        (np.zeros(40), "sample_weight.*zero"),
+        (0.0, "sample_weight.*zero"),
+        (np.r_[np.ones(39), np.nan], "sample_weight.*NaN"),
+        (np.r_[np.ones(39), np.inf], "sample_weight.*infinity"),
+        (np.ones(39), "sample_weight.shape"),
+        (np.ones((40, 1)), "sample_weight"),
+        (["heavy"] * 40, "could not convert|sample_weight"),
+    ],
+)
+def test_bad_weights(make, weight, message):
+    with pytest.raises(ValueError, match=message):
+        make(**FAST).fit(X, Y[make], sample_weight=weight)
+
+
+@both
+def test_one_row_of_positive_weight(make):
+    weight = np.zeros(40)
+    weight[7] = 2.0
+    try:
+        model = make(**FAST).fit(X, Y[make], sample_weight=weight)
+    except ValueError as error:
+        assert make is KMPClassifier
+        assert "class" in str(error)
+    else:
+        assert np.all(model.predict(X) == Y[make][7])
+
+
+def test_weights_of_any_scale():
+    """Without a ridge only their ratios count."""
+    how = {**FAST, "alpha": 0.0, "max_support": 5, "selection": None}
+    weight = RNG.uniform(0.5, 2, 40)
+    wanted = KMPRegressor(**how).fit(X, Y[KMPRegressor], sample_weight=weight)
+    for factor in (1e-100, 1e-9, 1e9, 1e100):
+        model = KMPRegressor(**how).fit(
+            X, Y[KMPRegressor], sample_weight=factor * weight
+        )
+        np.testing.assert_array_equal(model.support_, wanted.support_)
+        np.testing.assert_allclose(model.predict(X), wanted.predict(X), rtol=1e-6)
+
+
+# -- prediction --------------------------------------------------------------------
+
+
+@both
+def test_before_fitting(make):
+    model = make()
+    asked = ["predict", "staged_predict", "truncate", "score", "decision_function"]
+    for name in asked:
+        if not hasattr(model, name):
+            continue
+        arguments = {"truncate": (3,), "score": (X, Y[make])}.get(name, (X,))
+        with pytest.raises(NotFittedError):
+            list(getattr(model, name)(*arguments))
+
+
+@both
+def test_another_number_of_features(make):
+    model = make(**FAST).fit(X, Y[make])
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="features"):
+        list(model.staged_predict(X[:, :2]))
+
+
+@both
+def test_no_rows_to_predict(make):
+    model = make(**FAST).fit(X, Y[make])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(X[:0])

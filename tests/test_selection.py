@@ -1,0 +1,283 @@
+"""Folds that follow from content, held-out curves, and the sizes they choose."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+
+from pursuit._atoms import Atoms
+from pursuit.pursuit import METHODS, Problem, Pursuit
+from pursuit.selection import (
+    CV_PATIENCE,
+    Curve,
+    SearchInterrupted,
+    held_out_curves,
+    make_folds,
+)
+
+# -- folds -------------------------------------------------------------------------
+
+
+def folds_of(X, y, weight=None, n_folds=5, seed=0, is_class=False):
+    weight = np.ones(len(y)) if weight is None else weight
+    return make_folds(X, y, weight, n_folds, seed, is_class)
+
+
+def labels(folds):
+    """The fold of each row, -1 for none; fails if a row is in two."""
+    folds = np.array(folds)
+    assert np.all(folds.sum(axis=0) <= 1)
+    return np.where(folds.any(axis=0), folds.argmax(axis=0), -1)
+
+
+@pytest.fixture
+def rows(rng):
+    """Points of which some come again, targets, classes."""
+    X = rng.standard_normal((60, 3))[rng.integers(0, 60, 100)]
+    return X, rng.standard_normal(100), rng.integers(0, 3, 100).astype(float)
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_every_row_is_held_out_once(rows, is_class):
+    X, y, codes = rows
+    folds = folds_of(X, codes if is_class else y, is_class=is_class)
+    assert len(folds) == 5
+    assert np.array_equal(np.sum(folds, axis=0), np.ones(100))
+    assert all(fold.any() for fold in folds)
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_equal_rows_share_a_fold(rows, is_class):
+    X, y, codes = rows
+    label = labels(folds_of(X, codes if is_class else y, is_class=is_class))
+    _, group = np.unique(X, axis=0, return_inverse=True)
+    for g in np.unique(group):
+        assert len(np.unique(label[group == g])) == 1
+
+
+def test_negative_zero_is_zero():
+    X = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+    label = labels(folds_of(X, np.arange(4.0), n_folds=2))
+    assert label[0] == label[1]
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_the_order_of_rows_does_not_matter(rows, rng, is_class):
+    X, y, codes = rows
+    y = codes if is_class else y
+    order = rng.permutation(100)
+    whole = labels(folds_of(X, y, is_class=is_class))
+    again = labels(folds_of(X[order], y[order], is_class=is_class))
+    np.testing.assert_array_equal(again, whole[order])
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_a_weight_of_two_is_the_row_twice(rng, is_class):
+    X, y = rng.standard_normal((40, 2)), rng.standard_normal(40)
+    y = (y > 0).astype(float) if is_class else y
+    times = rng.integers(0, 4, 40)
+    weighted = labels(folds_of(X, y, times.astype(float), is_class=is_class))
+    repeated = labels(
+        folds_of(np.repeat(X, times, 0), np.repeat(y, times), is_class=is_class)
+    )
+    np.testing.assert_array_equal(repeated, np.repeat(weighted, times))
+    assert np.all(weighted[times == 0] == -1)
+
+
+def test_sparse_rows_have_the_folds_of_dense_ones(rng):
+    X = rng.standard_normal((50, 6)) * (rng.random((50, 6)) < 0.4)
+    y = rng.standard_normal(50)
+    messy = sparse.coo_array(X).tocsr()
+    messy.data[:3] = 0.0
+    X = messy.toarray()
+    wanted = labels(folds_of(sparse.csr_array(X), y))
+    for form in (messy, sparse.csr_matrix(X)):
+        np.testing.assert_array_equal(labels(folds_of(form, y)), wanted)
+    assert np.any(messy.data == 0), "the argument was changed"
+
+
+def test_classes_are_balanced(rng):
+    X, codes = rng.standard_normal((103, 2)), np.repeat([0.0, 1.0, 2.0], [60, 31, 12])
+    for fold in folds_of(X, codes, is_class=True):
+        counts = np.bincount(codes[fold].astype(int), minlength=3)
+        assert np.all(np.abs(counts - np.array([60, 31, 12]) / 5) <= 1)
+
+
+def test_targets_are_balanced(rng):
+    X, y = rng.standard_normal((100, 2)), rng.exponential(size=100)
+    fifths = np.argsort(np.argsort(y)) // 20
+    for fold in folds_of(X, y):
+        counts = np.bincount(fifths[fold], minlength=5)
+        assert np.all(np.abs(counts - 4) <= 1)
+
+
+def test_seeds_differ(rows):
+    X, y, _ = rows
+    label = [labels(folds_of(X, y, seed=s)) for s in (0, 1, 2**31 - 1)]
+    np.testing.assert_array_equal(label[0], labels(folds_of(X, y, seed=0)))
+    assert np.mean(label[0] == label[1]) < 0.5
+    assert np.mean(label[0] == label[2]) < 0.5
+
+
+def test_no_more_folds_than_distinct_rows():
+    X = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0)
+    assert len(folds_of(X, np.arange(12.0))) == 3
+    assert len(folds_of(X[:4], np.arange(4.0))) == 1
+
+
+def test_rows_without_content_are_told_apart_by_their_place():
+    folds = folds_of(None, np.zeros(20), n_folds=4)
+    assert [int(f.sum()) for f in folds] == [5, 5, 5, 5]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 40), st.integers(2, 10), st.booleans())
+def test_law_folds_are_a_partition_of_the_rows_in_use(seed, n, n_folds, is_class):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (n, 2)).astype(float)
+    y = rng.integers(0, 3, n).astype(float)
+    weight = rng.integers(0, 3, n).astype(float)
+    weight[0] = 1
+    folds = folds_of(X, y, weight, n_folds, seed, is_class)
+    label = labels(folds)
+    np.testing.assert_array_equal(label >= 0, weight > 0)
+    assert all(fold.any() for fold in folds)
+
+
+# -- curves ------------------------------------------------------------------------
+
+
+def curve(mean, error=0.0):
+    return Curve(np.array(mean, float), np.full(len(mean), float(error)))
+
+
+def test_the_size_of_the_lowest_error():
+    assert curve([5, 3, 2, 2.5]).best() == 2
+    assert curve([5, 3, 2, 2]).best() == 2
+    assert curve([1, 3, 2]).best() == 0
+    assert curve([5, 3, 2, 2.5]).lowest == 2
+
+
+def test_the_smallest_size_within_a_share():
+    mean = [5, 2.3, 2.1, 2.0, 2.2]
+    found = [curve(mean).best(t) for t in (0.0, 0.04, 0.05, 0.2, 10)]
+    assert found == [3, 3, 2, 1, 0]
+
+
+def test_the_smallest_size_within_one_standard_error():
+    mean = [5, 2.3, 2.1, 2.0, 2.2]
+    found = [curve(mean, error).best("1se") for error in (0.0, 0.05, 0.1, 0.3, 9)]
+    assert found == [3, 3, 2, 1, 0]
+
+
+@given(
+    st.lists(st.floats(0, 100), min_size=1, max_size=20),
+    st.sampled_from([0.0, 0.1, 1.0, "1se"]),
+    st.floats(0, 10),
+)
+def test_law_a_tolerance_makes_no_larger_model(mean, tolerance, error):
+    c = curve(mean, error)
+    assert 0 <= c.best(tolerance) <= c.best() < len(mean)
+
+
+# -- held-out curves ---------------------------------------------------------------
+
+
+def kernel_problem(rng, method="pre-fitting", n=60, n_targets=1, **how):
+    X = rng.uniform(-3, 3, (n, 1))
+    D = rbf_kernel(X, gamma=1.0)
+    Y = np.sin(2 * X.T) + 0.1 * rng.standard_normal((n_targets, n))
+    problem = Problem(
+        Y=Y,
+        weight=np.ones(n),
+        held_out=np.zeros(n),
+        candidates=np.ones(n, bool),
+        method=method,
+        max_steps=12,
+        **how,
+    )
+    return X, D, problem, Atoms(n, n, lambda i: D[i], n, D)
+
+
+def curves_of(atoms, problems, folds, alphas, n_at_once=100, **how):
+    rows = np.arange(atoms.n_rows)
+    return held_out_curves(
+        atoms, problems, folds, rows, alphas, Pursuit, n_at_once, **how
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_curves_are_those_of_fits_without_the_fold(rng, method):
+    X, D, problem, atoms = kernel_problem(rng, method, n_targets=2)
+    Y, folds = problem.Y.T, folds_of(X, problem.Y[0], n_folds=4)
+    alphas = [1e-2, 0.5]
+    found = curves_of(atoms, [problem], folds, alphas)
+    assert [len(row) for row in found] == [1, 1]
+    for alpha, (found_curve,) in zip(alphas, found, strict=True):
+        errors = np.zeros((4, 13))
+        for f, fold in enumerate(folds):
+            rest = np.flatnonzero(~fold)
+            _, models = reference.pursue(
+                method,
+                D[np.ix_(rest, rest)],
+                Y[rest],
+                12,
+                alpha=alpha,
+                fit_intercept=True,
+            )
+            gap = Y[fold] - Y[rest].mean(axis=0)
+            errors[f, 0] = (gap**2).sum() / fold.sum()
+            for n, model in enumerate(models, start=1):
+                K = D[np.ix_(fold, rest[model.atoms])]
+                gap = Y[fold] - K @ model.coef - model.intercept
+                errors[f, n] = (gap**2).sum() / fold.sum()
+        share = np.array([fold.mean() for fold in folds])
+        np.testing.assert_allclose(found_curve.mean, share @ errors, rtol=1e-6)
+        spread = np.sqrt(share @ (errors - share @ errors) ** 2 / 3)
+        np.testing.assert_allclose(found_curve.standard_error, spread, rtol=1e-5)
+
+
+def test_memory_changes_only_how_many_run_at_once(rng):
+    X, _, problem, atoms = kernel_problem(rng, n_targets=3)
+    problems = [replace(problem, Y=problem.Y[t : t + 1]) for t in range(3)]
+    folds = folds_of(X, problem.Y[0], n_folds=3)
+    alphas = [1e-2, 1e-1]
+    whole = curves_of(atoms, problems, folds, alphas)
+    assert np.shape([[c.lowest for c in row] for row in whole]) == (2, 3)
+    for n_at_once in (1, 2, 4, 7):
+        some = curves_of(atoms, problems, folds, alphas, n_at_once)
+        for row, other in zip(whole, some, strict=True):
+            for ours, theirs in zip(row, other, strict=True):
+                np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-9)
+
+
+def test_curves_end_when_there_is_no_hope(rng):
+    """Noise only: the error rises from the start, and patience ends the paths."""
+    X = rng.standard_normal((150, 5))
+    D = rbf_kernel(X, gamma=1.0)
+    problem = Problem(
+        Y=rng.standard_normal((1, 150)),
+        weight=np.ones(150),
+        held_out=np.zeros(150),
+        candidates=np.ones(150, bool),
+        max_steps=100,
+    )
+    atoms = Atoms(150, 150, lambda i: D[i], 150, D)
+    folds = folds_of(X, problem.Y[0])
+    ((found,),) = curves_of(atoms, [problem], folds, [0.0])
+    assert len(found.mean) < 90
+    assert len(found.mean) == CV_PATIENCE.length(found.mean)
+
+
+def test_an_interrupt_is_told(rng):
+    X, _, problem, atoms = kernel_problem(rng)
+
+    def watch():
+        raise KeyboardInterrupt
+
+    with pytest.raises(SearchInterrupted):
+        curves_of(atoms, [problem], folds_of(X, problem.Y[0]), [0.1], watch=watch)

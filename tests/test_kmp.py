@@ -65,14 +65,19 @@ def values(model, X):
 VARIANTS = [
     KMPRegressor(),
     KMPClassifier(),
-    KMPRegressor(method="basic", selection="validation", gamma="median", alpha=1e-3),
-    KMPRegressor(method="back-fitting", selection="loo", gamma="scale", alpha=0.0),
-    KMPRegressor(kernel="linear", alpha=1e-3, dtype="float32"),
-    KMPRegressor(n_candidates=0.5, selection=None, gamma="median", alpha=1e-3),
-    KMPClassifier(method="basic", selection=None, gamma="median", alpha=1e-3),
-    KMPClassifier(method="back-fitting", selection="validation", gamma="auto", alpha=1),
-    KMPClassifier(multiclass="ovr", selection="loo", gamma="median", alpha=1e-3),
-    KMPClassifier(gamma="median", alpha=1e-3, dtype="float32"),
+    *(
+        make(**{"gamma": "median", "alpha": 1e-3, "max_support": 30, **how})
+        for make, how in [
+            (KMPRegressor, {"method": "basic", "selection": "validation"}),
+            (KMPRegressor, {"method": "back-fitting", "selection": "loo"}),
+            (KMPRegressor, {"kernel": "linear", "dtype": "float32"}),
+            (KMPRegressor, {"n_candidates": 0.5, "selection": None}),
+            (KMPClassifier, {"method": "basic", "selection": None}),
+            (KMPClassifier, {"method": "back-fitting", "gamma": "auto", "alpha": 0.1}),
+            (KMPClassifier, {"multiclass": "ovr", "selection": "loo"}),
+            (KMPClassifier, {"dtype": "float32", "selection": "validation"}),
+        ]
+    ),
 ]
 
 
@@ -683,8 +688,7 @@ def test_scikit_learns_monitor_scores_every_step(regression, callbacks):
     X, y = regression
     monitor = callbacks.ScoringMonitor(scoring="r2")
     KMPRegressor(**FAST).set_callbacks(monitor).fit(X, y)
-    (log,) = monitor.get_logs()
-    rows = log.data
+    rows = monitor.get_logs(select="most_recent").data
     scores = [row["r2"] for row in rows if row["task_name"] == "step"]
     assert len(scores) == 12
     assert scores[-1] > scores[0]

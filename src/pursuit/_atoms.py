@@ -14,18 +14,12 @@ from threading import current_thread
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
 from ._loops import product, products, squares
+from ._threads import allowed_threads
 
 # From this many vectors on, BLAS is faster than the compiled loop (in float64).
 _MANY = 32
-
-
-def _blas_threads() -> int:
-    """Return how many threads BLAS may use now, as limited by the user."""
-    pools = [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
-    return max(pools, default=1)
 
 
 class Atoms:
@@ -54,7 +48,7 @@ class Atoms:
         self.n_atoms, self.n_rows = n_atoms, n_rows
         self._evaluate, self._block, self._stored = evaluate, block, stored
         self.n_passes = 0
-        self.n_threads = _blas_threads()
+        self.n_threads = allowed_threads()
         self._name = f"pursuit-{id(self)}"
         self._threads = ThreadPoolExecutor(self.n_threads, self._name)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from numbers import Real
 from typing import Any
 
-_UNITS = {"": 1, "k": 10, "m": 20, "g": 30, "t": 40}
+_SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
 def budget(max_memory: Any) -> int:
@@ -20,21 +21,18 @@ def budget(max_memory: Any) -> int:
     """
     if max_memory is None:
         return _half_of_free()
-    is_number = isinstance(max_memory, (int, float)) and max_memory is not True
-    if isinstance(max_memory, str):
-        found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)i?b?\s*", max_memory.lower())
-        try:
-            if found:
-                shift = _UNITS[found[2]] if found[2] else 0
-                return int(float(found[1]) * (1 << shift))
-        except ValueError:
-            pass
-    elif is_number and max_memory > 0:
-        return int(min(max_memory, 1 << 62))
+    amount = _parsed(max_memory) if isinstance(max_memory, str) else max_memory
+    if isinstance(amount, Real) and not isinstance(amount, bool) and amount >= 1:
+        return int(min(float(amount), 2.0**62))
     raise ValueError(
         f"max_memory={max_memory!r} is not an amount of memory: give a positive "
         "number of bytes, a text such as '1 GiB', or None."
     )
+
+
+def _parsed(text: str) -> float | None:
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", text.lower())
+    return float(found[1]) * (1 << _SHIFTS[found[2]]) if found else None
 
 
 def _half_of_free() -> int:

@@ -12,7 +12,8 @@ class Progress:
 
     Parameters
     ----------
-    total : int
+    total : int or None
+        ``None`` where it is not known.
     label : str
     verbose : int or bool
         0 shows nothing.
@@ -20,7 +21,7 @@ class Progress:
         What is counted.
     """
 
-    def __init__(self, total: int, label: str, verbose: int | bool, unit: str):
+    def __init__(self, total: int | None, label: str, verbose: int | bool, unit: str):
         self._total, self._label = total, label
         self._shown = 0
         self._bar: Any = None

@@ -56,25 +56,33 @@ class OneKernel:
             step = max(_LEAST_BLOCK, (1 << 23) // max(1, n_rows))
             for start in range(0, n_atoms, step):
                 part = slice(start, min(start + step, n_atoms))
-                stored[part] = evaluate(part)
+                evaluate(part, stored[part])
             return Atoms(n_atoms, n_rows, evaluate, n_atoms, stored)
         block = max(_LEAST_BLOCK, int(memory // (8 * _SCRATCH * n_rows)))
         return Atoms(n_atoms, n_rows, evaluate, min(block, n_atoms))
 
     def _evaluator(self, X: Any, points: Any, dtype: Any) -> Any:
-        kernel = self.kernel
-        if kernel.symmetric:
-            values = kernel.between(X if points is None else points, X)
+        """Return the function that evaluates atoms on all rows, one atom a row."""
+        points = X if points is None else points
+        n_rows, n_atoms = X.shape[0], points.shape[0]
+        if self.kernel.symmetric:
+            values = self.kernel.between(points, X)
 
-            def evaluate(index: np.ndarray | slice) -> np.ndarray:
-                return values.block(rows=index).astype(dtype, copy=False)
+            def evaluate(index: np.ndarray | slice, out: Any = None) -> np.ndarray:
+                if out is None:
+                    n = len(np.arange(n_atoms)[index])
+                    out = np.empty((n, n_rows), dtype)
+                return values.block(rows=index, out=out)
 
         else:
-            values = kernel.between(X, X if points is None else points)
+            values = self.kernel.between(X, points)
 
-            def evaluate(index: np.ndarray | slice) -> np.ndarray:
+            def evaluate(index: np.ndarray | slice, out: Any = None) -> np.ndarray:
                 block = values.block(columns=index).T
-                return np.ascontiguousarray(block, dtype=dtype)
+                if out is None:
+                    return np.ascontiguousarray(block, dtype=dtype)
+                out[...] = block
+                return out
 
         return evaluate
 

@@ -114,7 +114,7 @@ def _pursue(
     if plan.selection == "validation" and plan.folds:
         fold = plan.folds[0]
         weight = np.where(fold, 0.0, problems[0].weight)
-        problems = [without(p, fold, weight, plan.centers) for p in problems]
+        problems = [without(p, fold, weight, plan.atom_of_row) for p in problems]
     pursuits = [plan.pursuit(atoms, problem) for problem in problems]
     total = sum(p.max_steps for p in problems)
     with Progress(total, "pursuit", plan.verbose, unit="point") as progress:

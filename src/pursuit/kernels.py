@@ -265,7 +265,7 @@ class FunctionKernel(Kernel):
         return super().bind(X, sample_weight)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        K = np.asarray(self.function(X, Y))
+        K = self._as_floats(self.function(X, Y))
         expected = X.shape[0], Y.shape[0]
         if K.shape != expected:
             raise ValueError(
@@ -275,8 +275,17 @@ class FunctionKernel(Kernel):
             )
         if not np.isfinite(K).all():
             raise ValueError(f"The kernel {self._name()} returned NaN or inf.")
-        # A copy, because sums and products write into what they get.
-        return K.astype(np.float64)
+        return K
+
+    def _as_floats(self, K: Any) -> np.ndarray:
+        """Return a copy, because sums and products write into what they get."""
+        try:
+            return np.array(K, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The kernel {self._name()} returned {type(K).__name__} values that "
+                "are not numbers."
+            ) from None
 
     def _name(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))

@@ -27,11 +27,15 @@ class Plan:
     Attributes
     ----------
     dictionaries : sequence of OneKernel or Precomputed
-        One for each width to compare, neighbours side by side.
+        One for each width that may be compared, from wide to narrow.
+    first_widths : sequence of int
+        Which of them are compared first.
     alphas : sequence of float
         The ridges to compare, in order.
     centers : ndarray of int
         Rows on which atoms may be centred.
+    atom_of_row : ndarray of int
+        The atom centred on each row, -1 for none.
     folds : list of bool masks
         Held-out rows of each fold; one only for a single held-out part.
     selection : {"cv", "validation", "loo", None}
@@ -57,8 +61,10 @@ class Plan:
     """
 
     dictionaries: Sequence[Dictionary]
+    first_widths: Sequence[int]
     alphas: Sequence[float]
     centers: np.ndarray
+    atom_of_row: np.ndarray
     folds: list[np.ndarray]
     selection: str | None
     tolerance: float | str

@@ -29,16 +29,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from ._atoms import Atoms
 from ._loops import first_largest, inner, pursue_among, reduce_residue, update
 from ._pool import LOOKS, MOST, Looks, Pool
+from ._threads import one_blas_thread
 from .path import Path
-
-# Passes are threaded here; BLAS threads besides would wait for work in busy loops and
-# take the processors away.
-_BLAS = ThreadpoolController().select(user_api="blas")
 
 METHODS = ("pre-fitting", "back-fitting", "basic")
 
@@ -90,7 +86,7 @@ class Problem:
     alpha: float = 0.0
     fit_intercept: bool = True
     max_steps: int = 100
-    tol: float = 1e-10
+    tol: float = 1e-14
 
     @property
     def is_orthogonal(self) -> bool:
@@ -109,6 +105,9 @@ class Pursuit:
     orthonormal directions as functions on all rows, ``loads[:b]`` their coefficients
     and ``tri[:b, :b]`` the triangle with ``atoms = tri.T @ Q``.
     """
+
+    # Whether the squared norms of all atoms are wanted at the start.
+    needs_norms = True
 
     def __init__(self, atoms: Atoms, problem: Problem, speculate: bool = True):
         self.atoms, self.problem = atoms, problem
@@ -131,30 +130,36 @@ class Pursuit:
         self.stop_reason: str | None = None
         self._squared_y = 0.0
         self._n_guesses = 2 * _FEWEST
-        n_looks = min(LOOKS, atoms.n_atoms) if speculate else 0
-        self._looks = Looks(atoms, problem.weight, n_looks)
-        n_history = size if problem.is_orthogonal else self._offset
-        self._history = np.empty((n_history, atoms.n_atoms))
-        self._pool = Pool(self.Q.shape, atoms.n_atoms, problem.is_orthogonal)
         self._started = False
+        self._prepare()
         self._begin_residue()
+
+    def _prepare(self) -> None:
+        """Make room for what is known of all atoms."""
+        n_atoms, is_orthogonal = self.atoms.n_atoms, self.problem.is_orthogonal
+        n_looks = min(LOOKS, n_atoms) if self._speculate else 0
+        self._looks = Looks(self.atoms, self.problem.weight, n_looks)
+        self._history = np.empty(
+            (len(self.Q) if is_orthogonal else self._offset, n_atoms)
+        )
+        self._pool = Pool(self.Q.shape, n_atoms, is_orthogonal)
 
     # -- the start -----------------------------------------------------------------
 
     def _begin_residue(self) -> None:
-        problem, rows = self.problem, slice(0, self.atoms.n_rows)
+        problem = self.problem
+        constant, load = np.zeros_like(self.R[0]), np.zeros(len(self.R))
         if problem.fit_intercept:
             root = np.sqrt(problem.weight.sum())
-            self.Q[0, rows] = 1.0 / root
-            self.tri[0, 0] = root
-            self.loads[0] = inner(self.R, self.Q[0], self._w)
+            constant[: self.atoms.n_rows] = 1.0 / root
+            load = inner(self.R, constant, self._w)
+            self.Q[0], self.loads[0], self.tri[0, 0] = constant, load, root
         self.errors[0] = reduce_residue(
-            self.R, self.Q[0], self.loads[0], problem.weight, problem.held_out
+            self.R, constant, load, problem.weight, problem.held_out
         )
         self._squared_y = self.errors[0, 0]
-        if self._squared_y <= (NOISE**2) * float(
-            ((problem.Y**2) @ problem.weight).sum()
-        ):
+        whole = float(((problem.Y**2) @ problem.weight).sum())
+        if self._squared_y <= NOISE**2 * whole:
             self.stop_reason = "exact"
 
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
@@ -433,7 +438,7 @@ def run(
         Called after every round; may set a pursuit's ``stop_reason``.
     """
     try:
-        with _BLAS.limit(limits=1):
+        with one_blas_thread():
             _run(atoms, pursuits, watch or (lambda _: None))
     except KeyboardInterrupt:
         for p in pursuits:
@@ -463,6 +468,7 @@ def _run(
 
 def _initial_norms(atoms: Atoms, pursuits: Sequence[Pursuit]) -> dict[int, np.ndarray]:
     """Return each pursuit's squared norms, computed once for each weighting."""
+    pursuits = [p for p in pursuits if p.needs_norms]
     weights = {id(p.problem.weight): p.problem.weight for p in pursuits}
     if not weights:
         return {}

@@ -17,6 +17,8 @@ class RandomPursuit(Pursuit):
     only the atoms it draws.
     """
 
+    needs_norms = False
+
     def __init__(
         self,
         atoms: Atoms,
@@ -27,6 +29,9 @@ class RandomPursuit(Pursuit):
         super().__init__(atoms, problem, speculate=False)
         self._n_candidates, self._rng = n_candidates, rng
         self._left = problem.candidates.copy()
+
+    def _prepare(self) -> None:
+        """Need no room: nothing is known of atoms that are not drawn."""
 
     def propose(self) -> np.ndarray:
         """Return no vectors: nothing is wanted of the atoms that are not drawn."""
@@ -47,27 +52,34 @@ class RandomPursuit(Pursuit):
         drawn = np.sort(
             self._rng.choice(left, min(self._n_candidates, len(left)), replace=False)
         )
-        k, u, h, squared, norm = self._best_of(drawn)
-        if k < 0:
+        found = self._best_of(drawn)
+        if found is None:
             # None of those drawn adds anything: they need not be drawn again.
             self._left[drawn] = False
             return
-        b = self._basis_size
-        self.tri[: len(h), b] = h
-        root = np.sqrt(squared) if problem.is_orthogonal else 1.0
-        self.tri[b, b] = root
-        c = self._correlation(u, k)
-        a = c / root if problem.is_orthogonal else c / norm
+        self._take(*found)
+
+    def _take(
+        self, k: int, u: np.ndarray, h: np.ndarray, squared: float, gain: float
+    ) -> None:
+        """Append atom ``k`` with direction ``u``, whose squared norm is ``squared``."""
+        problem, b = self.problem, self._basis_size
+        a = self._correlation(u, k) / squared
+        root = 1.0
         if problem.is_orthogonal:
-            u = u / root
+            root = np.sqrt(squared)
+            u, a = u / root, a * root
             if problem.alpha > 0:
                 u[self.atoms.n_rows + self.n_steps] = np.sqrt(problem.alpha) / root
             self.Q[b] = u
             self._left[k] = False
-        self._record(k, u, a, float(c @ c) / (squared if root != 1.0 else norm))
+        self.tri[: len(h), b] = h
+        self.tri[b, b] = root
+        self._record(k, u, a, gain)
         self.n_steps += 1
 
     def _correlation(self, u: np.ndarray, k: int) -> np.ndarray:
+        """Return the direction's correlation with the (penalised) residue."""
         c = inner(self.R, u, self._w)
         if self.problem.is_orthogonal or not self.problem.alpha:
             return c
@@ -78,8 +90,8 @@ class RandomPursuit(Pursuit):
 
     def _best_of(
         self, drawn: np.ndarray
-    ) -> tuple[int, np.ndarray, np.ndarray, float, float]:
-        """Return the best atom of those drawn: index, direction, h, squared norms."""
+    ) -> tuple[int, np.ndarray, np.ndarray, float, float] | None:
+        """Return the best of those drawn: index, direction, h, squared norm, gain."""
         problem = self.problem
         U = np.zeros((len(drawn), self.Q.shape[1]))
         U[:, : self.atoms.n_rows] = self.atoms.columns(drawn)
@@ -91,14 +103,13 @@ class RandomPursuit(Pursuit):
         U, more = self._orthogonalise(U)
         h += more
         squared = np.einsum("ij,ij,j->i", U, U, self._w) + problem.alpha
-        C = np.array(
-            [self._correlation(u, int(k)) for u, k in zip(U, drawn, strict=True)]
-        )
-        total = (C**2).sum(axis=1)
+        C = [self._correlation(u, int(k)) for u, k in zip(U, drawn, strict=True)]
+        total = np.square(C).sum(axis=1)
         by = squared if problem.method == "pre-fitting" else norms
         usable = (norms > 0) & (squared > problem.tol * norms)
         usable &= total > NOISE**2 * self._squared_y * norms
         gain = np.where(usable, total / np.where(by > 0, by, 1.0), 0.0)
         i = int(first_largest(gain))
-        k = int(drawn[i]) if i >= 0 else -1
-        return k, U[i], h[i], float(squared[i]), float(norms[i])
+        if i < 0:
+            return None
+        return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])

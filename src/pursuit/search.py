@@ -1,14 +1,14 @@
 """Widths and ridges, compared by the same folds as the sizes.
 
-One after the other: all widths at the middle ridge, then all ridges at the best
-width, then the neighbouring widths at the best ridge.  In trials this chose as well
-as the whole grid, for less than half of its pursuits.
+One after the other: a few widths at the middle ridge, and further ones for as long as
+the error falls; then all ridges at the best width; then its neighbours at the best
+ridge.  In trials this chose as well as the whole grid, for a fraction of its pursuits.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,23 +47,19 @@ class Trial:
 def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
     """Return every trial that was made."""
     trials: list[Trial] = []
-    middle = plan.alphas[len(plan.alphas) // 2]
-    total = len(plan.dictionaries) + len(plan.alphas) - 1
-    with Progress(total, "search", plan.verbose, unit="trial") as progress:
-        for stage in (_widths, _ridges, _neighbours):
-            pairs = stage(plan, trials, middle)
-            try:
+    with Progress(None, "search", plan.verbose, unit="trial") as progress:
+        try:
+            for pairs in _stages(plan, trials):
                 trials += _compare(plan, X, problems, pairs)
-            except SearchInterrupted:
-                if not trials:
-                    raise KeyboardInterrupt from None
-                warnings.warn(
-                    "The search was interrupted; the best of the widths and ridges "
-                    "compared so far is used.",
-                    stacklevel=5,
-                )
-                break
-            progress.show(min(len(trials), total), error=_lowest(trials).error)
+                progress.show(len(trials), error=_lowest(trials).error)
+        except SearchInterrupted:
+            if not trials:
+                raise KeyboardInterrupt from None
+            warnings.warn(
+                "The search was interrupted; the best of the widths and ridges "
+                "compared so far is used.",
+                stacklevel=5,
+            )
     return trials
 
 
@@ -90,27 +86,27 @@ def _lowest(trials: list[Trial]) -> Trial:
     return min(trials, key=lambda trial: trial.error)
 
 
-# -- stages: the dictionaries and ridges to compare next -----------------------------
-
 Pairs = list[tuple[Dictionary, list[float]]]
 
 
-def _widths(plan: Plan, trials: list[Trial], middle: float) -> Pairs:
-    return [(dictionary, [middle]) for dictionary in plan.dictionaries]
+def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
+    """Yield what to compare next, looking at the trials made so far."""
+    middle = plan.alphas[len(plan.alphas) // 2]
+    yield [(plan.dictionaries[i], [middle]) for i in plan.first_widths]
+    while beside := _beside_best(plan, trials, middle):
+        yield [(dictionary, [middle]) for dictionary in beside]
+    if others := [alpha for alpha in plan.alphas if alpha != middle]:
+        yield [(_lowest(trials).dictionary, others)]
+        alpha = _lowest(trials).alpha
+        yield [(d, [alpha]) for d in _beside_best(plan, trials, alpha)]
 
 
-def _ridges(plan: Plan, trials: list[Trial], middle: float) -> Pairs:
-    others = [alpha for alpha in plan.alphas if alpha != middle]
-    return [(_lowest(trials).dictionary, others)] if others else []
-
-
-def _neighbours(plan: Plan, trials: list[Trial], middle: float) -> Pairs:
-    best = _lowest(trials)
-    if best.alpha == middle:
-        return []
-    at = list(plan.dictionaries).index(best.dictionary)
-    beside = [i for i in (at - 1, at + 1) if 0 <= i < len(plan.dictionaries)]
-    return [(plan.dictionaries[i], [best.alpha]) for i in beside]
+def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Dictionary]:
+    """Return the best width's neighbours that were not yet tried with this ridge."""
+    tried = [trial.dictionary for trial in trials if trial.alpha == alpha]
+    at = list(plan.dictionaries).index(_lowest(trials).dictionary)
+    beside = plan.dictionaries[max(0, at - 1) : at + 2]
+    return [dictionary for dictionary in beside if dictionary not in tried]
 
 
 # -- comparing ---------------------------------------------------------------------
@@ -139,7 +135,7 @@ def _trials(
 ) -> list[Trial]:
     atoms, n_at_once = plan.bind(dictionary, X, problems)
     curves = held_out_curves(
-        atoms, problems, plan.folds, plan.centers, alphas, plan.pursuit, n_at_once
+        atoms, problems, plan.folds, plan.atom_of_row, alphas, plan.pursuit, n_at_once
     )
     return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]
 

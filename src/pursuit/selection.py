@@ -83,7 +83,7 @@ def make_folds(
     is_class : bool
     """
     used = np.flatnonzero(weight > 0)
-    digests = _row_digests(X, used, seed)
+    digests = row_digests(X, used, seed)
     _, first, group = np.unique(digests, return_index=True, return_inverse=True)
     n_groups = len(first)
     n_folds = min(n_folds, n_groups)
@@ -104,6 +104,27 @@ def make_folds(
     return [fold == f for f in range(n_folds)]
 
 
+def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first row of each set of equal rows, and the set of every row.
+
+    Rows of weight 0 are as if absent: they belong to set -1.  Equal rows make equal
+    atoms, of which a ridge would otherwise choose several to share a coefficient.
+    """
+    used = np.flatnonzero(weight > 0)
+    if X is None:
+        first, group = np.arange(len(used)), np.arange(len(used))
+    else:
+        _, first, group = np.unique(
+            row_digests(X, used, 0), return_index=True, return_inverse=True
+        )
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    set_of_row = np.full(len(weight), -1)
+    set_of_row[used] = rank[group]
+    return used[first[order]], set_of_row
+
+
 def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:
     """Return 0 ... n_folds - 1 again and again, each time in another order."""
     rng = np.random.default_rng(seed)
@@ -111,7 +132,12 @@ def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:
     return rounds.ravel()[:n]
 
 
-def _row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
+def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
+    """Return a number for each of the rows that follows from its contents and a seed.
+
+    Equal rows have equal numbers; otherwise they are as good as random.  Without X,
+    rows are told apart by their index.
+    """
     key = int(seed).to_bytes(8, "little")
     if X is None:
         contents = [int(i).to_bytes(8, "little") for i in rows]
@@ -139,7 +165,7 @@ def held_out_curves(
     atoms: Atoms,
     problems: Sequence[Problem],
     folds: Sequence[np.ndarray],
-    row_of_atom: np.ndarray,
+    atom_of_row: np.ndarray,
     alphas: Sequence[float],
     make: Callable[[Atoms, Problem], Pursuit],
     n_at_once: int,
@@ -155,8 +181,8 @@ def held_out_curves(
     problems : sequence of Problem
         On all rows; each fold gives its rows weight 0 and does not choose them.
     folds : sequence of bool masks
-    row_of_atom : ndarray of shape (M,)
-        The row on which each atom is centred.
+    atom_of_row : ndarray of shape (l,)
+        The atom centred on each row, -1 for none.
     alphas : sequence of float
     make : callable
         Makes a pursuit from atoms and a problem.
@@ -174,7 +200,7 @@ def held_out_curves(
         groups = [
             [
                 make(
-                    atoms, without(replace(problem, alpha=alpha), fold, w, row_of_atom)
+                    atoms, without(replace(problem, alpha=alpha), fold, w, atom_of_row)
                 )
                 for fold, w in zip(folds, weights, strict=True)
             ]
@@ -205,14 +231,20 @@ def _batches(pursuits: list[Pursuit], n_at_once: int) -> list[list[Pursuit]]:
 
 
 def without(
-    problem: Problem, fold: np.ndarray, weight: np.ndarray, row_of_atom: np.ndarray
+    problem: Problem, fold: np.ndarray, weight: np.ndarray, atom_of_row: np.ndarray
 ) -> Problem:
-    """Return the problem with the rows of one fold held out."""
+    """Return the problem with the rows of one fold held out, and their atoms closed.
+
+    ``weight`` is 0 on the fold.  An atom stays open if it is also centred on a row
+    that is not held out.
+    """
+    is_present = np.zeros_like(problem.candidates)
+    is_present[atom_of_row[(weight > 0) & (atom_of_row >= 0)]] = True
     return replace(
         problem,
         weight=weight,
         held_out=np.where(fold, problem.weight, 0.0),
-        candidates=problem.candidates & ~fold[row_of_atom],
+        candidates=problem.candidates & is_present,
     )
 
 
@@ -254,7 +286,8 @@ def _curve(group: list[Pursuit]) -> Curve:
     errors = _held_out_errors(group, length)
     shares = _fold_weights(group)
     mean = shares @ errors
-    spread = np.sqrt(shares @ (errors - mean) ** 2)
+    scale = np.max(np.abs(errors - mean), initial=1e-300)
+    spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
     seen = CV_PATIENCE.length(mean)
     return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))
 

@@ -14,7 +14,7 @@ from pursuit.dictionaries import OneKernel, Precomputed
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.plan import Dictionary, Plan
 from pursuit.pursuit import METHODS
-from pursuit.selection import CV_PATIENCE, make_folds
+from pursuit.selection import CV_PATIENCE, distinct_rows, make_folds, row_digests
 from pursuit.stopping import Patience
 
 # Types of whole numbers.
@@ -22,9 +22,10 @@ _WHOLE = (int, np.integer)
 
 SELECTIONS = ("cv", "loo", "validation", None)
 
-# Widths compared by gamma="cv", as multiples of the median rule's, and ridges
-# compared by alpha="cv", for a kernel with k(x, x) = 1.
-GAMMA_MULTIPLES = (0.0625, 0.25, 0.5, 1.0, 2.0)
+# Widths that gamma="cv" may compare, as multiples of the median rule's, and those with
+# which it begins; ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
+GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
+FIRST_WIDTHS = (3, 4, 5)
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 # Above this many rows, "cv" holds out one part instead of trying k folds.
@@ -45,10 +46,15 @@ def make_plan(
     """
     check_choice("method", estimator.method, METHODS)
     check_choice("selection", estimator.selection, SELECTIONS)
+    for name in ("fit_intercept", "redraw_candidates"):
+        _check_flag(name, getattr(estimator, name))
+    _check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
+    _check_whole("verbose", estimator.verbose, "True, False or a whole number")
     rng = check_random_state(estimator.random_state)
     seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
-    rows = np.flatnonzero(weight > 0)
-    centers, n_redrawn = _candidates(estimator, rows, rng)
+    contents = None if is_precomputed(estimator) else X
+    distinct, atom_of_row = distinct_rows(contents, weight)
+    drawn, n_redrawn = _candidates(estimator, contents, distinct, rng)
     selection = estimator.selection
     if selection == "loo" and estimator.method == "basic":
         raise ValueError(
@@ -56,18 +62,24 @@ def make_plan(
             "method='basic' does not make: use method='back-fitting' or "
             "'pre-fitting', or selection='cv'."
         )
-    if selection == "cv" and len(rows) > CV_ROWS and isinstance(estimator.cv, _WHOLE):
+    if (
+        selection == "cv"
+        and len(distinct) > CV_ROWS
+        and isinstance(estimator.cv, _WHOLE)
+    ):
         selection = "validation"
     dictionaries = _dictionaries(estimator, X, weight)
     alphas = _alphas(estimator.alpha, dictionaries[0], X, weight)
     compares = len(dictionaries) * len(alphas) > 1
     folds = []
     if selection in ("cv", "validation") or compares:
-        folds = _folds(estimator, X, y, weight, selection, seed, is_class)
+        folds = _folds(estimator, contents, X, y, weight, selection, seed, is_class)
     return Plan(
         dictionaries=dictionaries,
+        first_widths=FIRST_WIDTHS if len(dictionaries) > 1 else (0,),
         alphas=alphas,
-        centers=centers,
+        centers=distinct[drawn],
+        atom_of_row=_renumbered(atom_of_row, drawn, len(distinct)),
         folds=folds,
         selection=selection,
         tolerance=_tolerance(estimator.size_tolerance),
@@ -75,7 +87,7 @@ def make_plan(
         method=estimator.method,
         fit_intercept=bool(estimator.fit_intercept),
         tol=_number("tol", estimator.tol, low=0.0, high=1.0),
-        max_steps=_max_support(estimator.max_support, len(rows), len(centers)),
+        max_steps=_max_steps(estimator, len(distinct), len(drawn)),
         is_shared=is_shared,
         n_redrawn=n_redrawn,
         seed=int(rng.randint(2**31 - 1)),
@@ -86,11 +98,16 @@ def make_plan(
     )
 
 
+def is_precomputed(estimator: Any) -> bool:
+    """Return whether the estimator's X is a kernel matrix."""
+    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
+
+
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Return sample weights as a float64 array, or say what is wrong with them."""
     if sample_weight is None:
         return np.ones(n_rows)
-    if np.ndim(sample_weight) == 0:
+    if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
@@ -120,6 +137,16 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")
 
 
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+
+
+def _check_whole(name: str, value: Any, wanted: str) -> None:
+    if value is not None and not isinstance(value, (*_WHOLE, bool, np.bool_)):
+        raise ValueError(f"{name}={value!r} must be {wanted}.")
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
@@ -146,25 +173,38 @@ def _count(name: str, value: Any, n_rows: int) -> int:
     )
 
 
-def _max_support(value: Any, n_rows: int, n_candidates: int) -> int:
+def _max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
+    value = estimator.max_support
     if value is None:
-        wanted = int(np.clip(10 * np.sqrt(n_rows), 100, 1000))
+        wanted = int(np.clip(10 * np.sqrt(n_distinct), 100, 1000))
     else:
-        wanted = _count("max_support", value, n_rows)
-    return min(wanted, n_candidates)
+        wanted = _count("max_support", value, n_distinct)
+    # The basic method may come back to a point any number of times.
+    return wanted if estimator.method == "basic" else min(wanted, n_candidates)
 
 
 def _candidates(
-    estimator: Any, rows: np.ndarray, rng: np.random.RandomState
+    estimator: Any, contents: Any, distinct: np.ndarray, rng: np.random.RandomState
 ) -> tuple[np.ndarray, int | None]:
-    """Return the rows that may be chosen, and how many are drawn at each step."""
-    value = estimator.n_candidates
+    """Return which distinct rows may be chosen, and how many are drawn at each step."""
+    value, n_distinct = estimator.n_candidates, len(distinct)
     if value is None:
-        return rows, 59 if estimator.redraw_candidates else None
-    n = min(_count("n_candidates", value, len(rows)), len(rows))
+        return np.arange(n_distinct), 59 if estimator.redraw_candidates else None
+    n = min(_count("n_candidates", value, n_distinct), n_distinct)
     if estimator.redraw_candidates:
-        return rows, n
-    return np.sort(rng.choice(rows, n, replace=False)), None
+        return np.arange(n_distinct), n
+    # By content, so that neither the order of rows nor repeated rows matter.
+    seed = int(rng.randint(2**31 - 1))
+    return np.sort(np.argsort(row_digests(contents, distinct, seed))[:n]), None
+
+
+def _renumbered(
+    atom_of_row: np.ndarray, drawn: np.ndarray, n_distinct: int
+) -> np.ndarray:
+    """Return the atoms of the rows as numbers among those drawn."""
+    number = np.full(n_distinct + 1, -1)  # the last place is that of -1
+    number[drawn] = np.arange(len(drawn))
+    return number[atom_of_row]
 
 
 def _tolerance(value: Any) -> float | str:
@@ -185,13 +225,13 @@ def _patience(value: Any, selection: str | None) -> Patience:
 
 
 def _dtype(value: Any) -> np.dtype:
-    try:
-        dtype = np.dtype(value)
-    except TypeError:
-        dtype = None
-    if dtype not in (np.dtype("float64"), np.dtype("float32")):
-        raise ValueError(f"dtype={value!r} must be 'float64' or 'float32'.")
-    return dtype
+    for dtype in (np.dtype("float64"), np.dtype("float32")):
+        try:
+            if value is not None and np.dtype(value) == dtype:
+                return dtype
+        except TypeError:
+            break
+    raise ValueError(f"dtype={value!r} must be 'float64' or 'float32'.")
 
 
 def _alphas(
@@ -215,7 +255,7 @@ def _mean_square_diagonal(dictionary: Dictionary, X: Any, weight: np.ndarray) ->
 
 def _dictionaries(estimator: Any, X: Any, weight: np.ndarray) -> list[Dictionary]:
     kernel, gamma = estimator.kernel, estimator.gamma
-    if isinstance(kernel, str) and kernel == "precomputed":
+    if is_precomputed(estimator):
         return [Precomputed()]
     is_searched = isinstance(gamma, str) and gamma == "cv"
     described = as_kernel(
@@ -236,6 +276,7 @@ def _with_gamma(kernel: Kernel, gamma: float) -> Kernel:
 
 def _folds(
     estimator: Any,
+    contents: Any,
     X: Any,
     y: np.ndarray,
     weight: np.ndarray,
@@ -244,7 +285,6 @@ def _folds(
     is_class: bool,
 ) -> list[np.ndarray]:
     """Return the held-out rows of each fold; none where the rows are too few."""
-    contents = None if estimator.kernel == "precomputed" else X
     if selection == "validation":
         share = estimator.validation_fraction
         if not _is_number(share) or not 0.0 < share < 1.0:

@@ -15,7 +15,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._callbacks import CallbackSupport, StepReporter, with_callbacks
-from pursuit.estimators._planning import check_choice, check_sample_weight, make_plan
+from pursuit.estimators._planning import (
+    check_choice,
+    check_sample_weight,
+    is_precomputed,
+    make_plan,
+)
 from pursuit.expansions import Expansion, kernel_blocks, staged_values
 from pursuit.fitting import Fit, fit
 from pursuit.path import Path, SeparatePaths
@@ -102,7 +107,7 @@ class _KMP(CallbackSupport, BaseEstimator):
         model : estimator
             A fitted copy; this one is left as it is.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "dual_coef_")
         if not isinstance(n, (int, np.integer)) or not 0 <= n <= len(self.path_):
             raise ValueError(
                 f"n={n!r} must be a whole number from 0 to {len(self.path_)}, the "
@@ -118,7 +123,7 @@ class _KMP(CallbackSupport, BaseEstimator):
     @property
     def support_vectors_(self) -> Any:
         """The support points, in the order of their choice (none if precomputed)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "dual_coef_")
         if self._kernel is None:
             return self._path_points
         place = {int(i): j for j, i in enumerate(self.path_.support)}
@@ -126,7 +131,7 @@ class _KMP(CallbackSupport, BaseEstimator):
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f at the rows of X, shape (n, n_outputs)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "dual_coef_")
         X = self._checked(X)
         points = self.support_vectors_
         expansion = Expansion(self._kernel, points, self.dual_coef_, self.intercept_)
@@ -139,7 +144,7 @@ class _KMP(CallbackSupport, BaseEstimator):
         return X
 
     def _staged(self, X: Any) -> Iterator[np.ndarray]:
-        check_is_fitted(self)
+        check_is_fitted(self, "dual_coef_")
         X = self._checked(X)
         if self._kernel is None:
             if X.shape[1] != self.n_features_in_:
@@ -154,7 +159,7 @@ class _KMP(CallbackSupport, BaseEstimator):
         yield from staged_values(self.path_, K)
 
     def _checked(self, X: Any) -> Any:
-        is_pairwise = self._is_precomputed()
+        is_pairwise = is_precomputed(self)
         if is_pairwise and getattr(X, "shape", (0, 0))[1:] == (self.n_support_,):
             return check_array(X, dtype=np.float64)
         return validate_data(
@@ -166,7 +171,7 @@ class _KMP(CallbackSupport, BaseEstimator):
         )
 
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
-        is_pairwise = self._is_precomputed()
+        is_pairwise = is_precomputed(self)
         X, y = validate_data(
             self,
             X,
@@ -181,13 +186,10 @@ class _KMP(CallbackSupport, BaseEstimator):
             )
         return X, y
 
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._is_precomputed()
-        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not is_precomputed(self)
+        tags.input_tags.pairwise = is_precomputed(self)
         return tags
 
 
@@ -228,8 +230,8 @@ _PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         Of the kernels "poly" and "sigmoid".
     max_support : int, float or None, default=None
         The most support points the model may keep: a number, or a share of the
-        training rows. None: 10 times the square root of their number, at least 100
-        and at most 1000. For ``method="basic"``, the number of steps.
+        distinct training rows. None: 10 times the square root of their number, at
+        least 100 and at most 1000. For ``method="basic"``, the number of steps.
     method : {"pre-fitting", "back-fitting", "basic"}, default="pre-fitting"
         What is optimised with each new point. "pre-fitting" (orthogonal least
         squares) chooses the point that leaves the smallest error after all
@@ -269,7 +271,7 @@ _PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         with the same result.
     dtype : {"float64", "float32"}, default="float64"
         In which kernel values are stored during the fit; sums are always float64.
-    tol : float, default=1e-10
+    tol : float, default=1e-14
         A candidate whose squared norm outside the span of the chosen ones is below
         this share of its squared norm counts as dependent and is passed over.
     <extra>random_state : int, RandomState instance or None, default=None
@@ -380,7 +382,7 @@ class KMPRegressor(RegressorMixin, _KMP):  # noqa: D101
         redraw_candidates: bool = False,
         max_memory: int | str | None = None,
         dtype: Any = "float64",
-        tol: float = 1e-10,
+        tol: float = 1e-14,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
@@ -539,7 +541,7 @@ class KMPClassifier(ClassifierMixin, _KMP):  # noqa: D101
         redraw_candidates: bool = False,
         max_memory: int | str | None = None,
         dtype: Any = "float64",
-        tol: float = 1e-10,
+        tol: float = 1e-14,
         multiclass: str = "shared",
         class_weight: Any = None,
         random_state: Any = None,

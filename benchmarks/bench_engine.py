@@ -83,11 +83,13 @@ def against_the_figure(n_rows: int, n_steps: int) -> None:
     A = dictionary(X, 1.0)
     given = {"fit_intercept": False, "alpha": 0.0}
     ours, (chosen, _) = timed(lambda: pursue(A, y, n_steps, **given), repeats=3)
-    literal, found = timed(lambda: reference.pre_fitting(A.T.copy(), y, n_steps))
+    literal, found = timed(
+        lambda: reference.pre_fitting(A.T.copy(), y[:, None], n_steps)
+    )
     print(
         f"| Fig. 9.3 literally in NumPy | l = M = {n_rows}, N = {n_steps} | "
         f"{literal:.2f} s | {ours:.3f} s | {literal / ours:.0f} | "
-        f"{same(chosen, np.array(found.atoms))} |"
+        f"{same(chosen, np.array(found.chosen))} |"
     )
 
 
@@ -102,7 +104,7 @@ def against_omp(n_rows: int, n_steps: int) -> None:
     overlap = len(np.intersect1d(np.flatnonzero(coef), chosen))
     print(
         f"| `orthogonal_mp` | l = M = {n_rows}, N = {n_steps} | {theirs:.2f} s | "
-        f"{ours:.3f} s | {theirs / ours:.0f} | {overlap} of {len(chosen)} atoms common |"
+        f"{ours:.3f} s | {theirs / ours:.1f} | {overlap} of {len(chosen)} common |"
     )
 
 
@@ -140,9 +142,8 @@ def main() -> None:
     small, n_steps = (1000, 60) if args.small else (4000, 200)
     large, n_long = (2000, 100) if args.small else (12000, 300)
     pursue(*warm_up(), n_steps=10)
-    print(
-        "| against | setting | theirs | ours | ratio | choice |\n|---|---|---|---|---|---|"
-    )
+    print("| against | setting | theirs | ours | ratio | choice |")
+    print("|---|---|---|---|---|---|")
     if args.only in (None, "figure"):
         against_the_figure(small, n_steps)
     if args.only in (None, "omp"):

@@ -97,9 +97,8 @@ def main() -> None:
     growth("candidates M (l = 8000, N = 100)", atoms, [(8000, m, 100) for m in atoms])
     steps = [50, 100, 200, 400]
     growth("steps N (l = M = 4000)", steps, [(4000, 4000, n) for n in steps])
-    print(
-        "\n| rows | steps | max_memory | peak | time | choice |\n|---|---|---|---|---|---|"
-    )
+    print("\n| rows | steps | max_memory | peak | time | choice |")
+    print("|---|---|---|---|---|---|")
     for budget in ("1 GiB", "256 MiB", "128 MiB"):
         memory(8000, 60, budget)
     if args.large:

@@ -66,9 +66,8 @@ def one_versus_rest(
         support, coef, intercept = path.coefficients(len(path))
         f = kernel(Xt, X[support]) @ coef[0] + intercept[0]
         errors.append(int(((f > 0) != (yt == digit)).sum()))
-    print(
-        "| ten digits one-versus-rest | SVC | KMP, same sizes | ratio |\n|---|---|---|---|"
-    )
+    print("| ten digits one-versus-rest | SVC | KMP, same sizes | ratio |")
+    print("|---|---|---|---|")
     print(
         f"| fit, s | {svm_seconds:.1f} | {kmp_seconds:.1f} | "
         f"{kmp_seconds / svm_seconds:.2f} |"

@@ -21,8 +21,8 @@ def budget(max_memory: Any) -> int:
     """
     if max_memory is None:
         return _half_of_free()
-    amount = _parsed(max_memory) if isinstance(max_memory, str) else max_memory
-    if isinstance(amount, Real) and not isinstance(amount, bool) and amount >= 1:
+    amount: Any = _parsed(max_memory) if isinstance(max_memory, str) else max_memory
+    if isinstance(amount, Real) and amount is not True and float(amount) >= 1:
         return int(min(float(amount), 2.0**62))
     raise ValueError(
         f"max_memory={max_memory!r} is not an amount of memory: give a positive "

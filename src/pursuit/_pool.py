@@ -141,14 +141,17 @@ class Looks:
 
     def products(self, index: np.ndarray) -> np.ndarray:
         """Return the weighted inner products of the atoms ``index``."""
-        fresh = index[~np.isin(index, self._index)]
-        places = np.flatnonzero(~np.isin(self._index, index))[: len(fresh)]
+        size = len(index)
+        self._index[size:] = -1
+        held, D, gram = self._index[:size], self._D[:size], self._gram[:size, :size]
+        fresh = index[~np.isin(index, held)]
+        places = np.flatnonzero(~np.isin(held, index))[: len(fresh)]
         new = self._atoms.columns(fresh)
-        self._index[places], self._D[places] = fresh, new
+        held[places], D[places] = fresh, new
         new *= self._weight
-        cross = self._atoms.matmul(new, self._D.T)
-        self._gram[places] = cross
-        self._gram[:, places] = cross.T
-        order = np.argsort(self._index)
-        place = order[np.searchsorted(self._index, index, sorter=order)]
-        return self._gram[np.ix_(place, place)]
+        cross = self._atoms.matmul(new, D.T)
+        gram[places] = cross
+        gram[:, places] = cross.T
+        order = np.argsort(held)
+        place = order[np.searchsorted(held, index, sorter=order)]
+        return gram[np.ix_(place, place)]

@@ -20,7 +20,7 @@ from ._distances import paired_rows, squared_distances
 RULES = ("median", "scale", "auto")
 
 # Different rows of which all distances are taken for their median.
-SAMPLED_ROWS = 2000
+SAMPLED_ROWS = 1000
 # Rows of which fingerprints are taken at a time.
 _CHUNK = 1024
 
@@ -40,7 +40,7 @@ def median_gamma(
     """Return 1 / the weighted median of the distances between different rows.
 
     A pair weighs the product of its rows' weights; of two medians the lower is
-    taken. Among more than 2000 different rows, the 2000 with the smallest
+    taken. Among more than 1000 different rows, the 1000 with the smallest
     fingerprints stand for all: a sample that is arbitrary, but the same for any
     order, repetition and weights of the rows, dense or sparse. If all rows are
     equal, the answer is 1.

@@ -16,6 +16,9 @@ from .stopping import Patience
 
 Dictionary = OneKernel | Precomputed
 
+# What is not counted: vectors in flight, copies that live for a moment.
+_UNCOUNTED = 24 << 20
+
 # A block of atoms that is recomputed has at least this many.
 _LEAST_BLOCK = 64
 
@@ -118,17 +121,18 @@ class Plan:
         one = state_bytes(n_rows, n_atoms, problems[0].max_steps, len(problems[0].Y))
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
-        if needed + least > self.memory:
+        memory = max(self.memory // 2, int(0.9 * self.memory) - _UNCOUNTED)
+        if needed + least > memory:
             raise ValueError(
-                f"max_memory allows {self.memory / 2**20:.0f} MiB, but a pursuit of "
+                f"max_memory allows {memory / 2**20:.0f} MiB, but a pursuit of "
                 f"{problems[0].max_steps} steps on {n_rows} rows needs "
                 f"{(needed + least) / 2**20:.0f} MiB besides the kernel: raise "
                 "max_memory, or lower max_support or n_candidates."
             )
         # Redrawn candidates are evaluated as they are drawn: nothing to store.
-        room = self.memory - needed if self.n_redrawn is None else least
+        room = memory - needed if self.n_redrawn is None else least
         atoms = dictionary.bind(X, self.centers, room, self.dtype)
         if not atoms.is_stored:
             return atoms, len(problems)
         taken = n_rows * n_atoms * np.dtype(self.dtype).itemsize
-        return atoms, max(len(problems), (self.memory - taken) // one)
+        return atoms, max(len(problems), (memory - taken) // one)

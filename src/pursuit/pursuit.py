@@ -233,7 +233,8 @@ class Pursuit:
             if slot < 0 or not self._step(k, slot):
                 break
         taken = self.n_steps - before
-        self._n_guesses = int(np.clip(2 * taken, _FEWEST, MOST))
+        # Vectors pass in fours.
+        self._n_guesses = int(np.clip(4 * -(-taken // 2), _FEWEST, MOST))
 
     def _why_none(self) -> str:
         if self.errors[self.n_steps, 0] <= 1e-24 * self._squared_y:

@@ -2,324 +2,25 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_array
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pursuit._callbacks import CallbackSupport, StepReporter, with_callbacks
-from pursuit.estimators._planning import (
-    check_choice,
-    check_sample_weight,
-    is_precomputed,
-    make_plan,
+from pursuit._callbacks import with_callbacks
+from pursuit.estimators._base import (
+    ATTRIBUTES,
+    CLASSIFIER_PARAMETERS,
+    PARAMETERS,
+    BaseKMP,
 )
-from pursuit.expansions import Expansion, kernel_blocks, staged_values
-from pursuit.fitting import Fit, fit
-from pursuit.path import Path, SeparatePaths
-from pursuit.plan import Plan
-from pursuit.pursuit import Pursuit
-from pursuit.search import as_table
+from pursuit.estimators._planning import check_choice, check_sample_weight
 
 
-class _KMP(CallbackSupport, BaseEstimator):
-    """What the regressor and the classifier share."""
-
-    # -- fitting -------------------------------------------------------------------
-
-    def _pursue(
-        self,
-        X: Any,
-        Y: np.ndarray,
-        y: Any,
-        folded: np.ndarray,
-        weight: np.ndarray,
-        is_class: bool,
-        is_shared: bool,
-    ) -> None:
-        """Fit ``Y`` (T, l); ``folded`` (l,) is what folds are balanced in."""
-        plan = make_plan(self, X, folded, weight, is_class, is_shared)
-        reporter = self._reporter(plan, X, y, weight)
-        found = fit(plan, X, Y, weight, reporter)
-        self._set_attributes(self._attributes(found, X))
-        self.selection_ = plan.selection
-        self.stop_reason_ = found.stop_reason
-        self.search_ = as_table(found.trials)
-        if reporter is not None:
-            reporter.finish()
-
-    def _attributes(self, found: Fit, X: Any) -> dict[str, Any]:
-        path = _joined(found.paths)
-        kernel = found.dictionary.kernel
-        return {
-            "path_": path,
-            "alpha_": found.alpha,
-            "gamma_": _gamma_of(kernel),
-            "n_iter_": max(len(p) for p in found.paths),
-            "_kernel": kernel,
-            "_path_points": np.empty((0, 0)) if kernel is None else X[path.support],
-            **_sized(path, found.sizes),
-        }
-
-    def _set_attributes(self, attributes: dict[str, Any]) -> None:
-        for name, value in attributes.items():
-            setattr(self, name, value)
-
-    def _reporter(
-        self, plan: Plan, X: Any, y: Any, weight: np.ndarray
-    ) -> StepReporter | None:
-        if not hasattr(self, "_init_callback_context"):
-            return None
-
-        def attributes(
-            pursuits: Sequence[Pursuit], dictionary: Any, n: int
-        ) -> dict[str, Any]:
-            paths = [p.path() for p in pursuits]
-            paths = [p.truncate(min(n, len(p))) for p in paths]
-            paths = [replace(p, atoms=plan.centers[p.atoms]) for p in paths]
-            sizes = [len(p) for p in paths]
-            alpha = pursuits[0].problem.alpha
-            return self._attributes(Fit(dictionary, alpha, paths, sizes, [], ""), X)
-
-        data = {"X": X, "y": y, "metadata": {"sample_weight": weight}}
-        return StepReporter(self, plan.max_steps, data, attributes)
-
-    # -- sizes ---------------------------------------------------------------------
-
-    def truncate(self, n: int) -> Any:
-        """Return a model of size ``n`` from the same path, without another fit.
-
-        Parameters
-        ----------
-        n : int
-            From 0 to ``len(path_)``: the number of steps (of each class with
-            ``multiclass="ovr"``).  May be larger than the size that was chosen.
-
-        Returns
-        -------
-        model : estimator
-            A fitted copy; this one is left as it is.
-        """
-        check_is_fitted(self, "dual_coef_")
-        if not isinstance(n, (int, np.integer)) or not 0 <= n <= len(self.path_):
-            raise ValueError(
-                f"n={n!r} must be a whole number from 0 to {len(self.path_)}, the "
-                "length of the path."
-            )
-        model = copy.copy(self)
-        sizes = [int(n)]
-        if isinstance(self.path_, SeparatePaths):
-            sizes = [min(int(n), len(p)) for p in self.path_.paths]
-        model._set_attributes(_sized(self.path_, sizes))
-        return model
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The support points, in the order of their choice (none if precomputed)."""
-        check_is_fitted(self, "dual_coef_")
-        if self._kernel is None:
-            return self._path_points
-        place = {int(i): j for j, i in enumerate(self.path_.support)}
-        return self._path_points[[place[int(i)] for i in self.support_]]
-
-    def _values(self, X: Any) -> np.ndarray:
-        """Return f at the rows of X, shape (n, n_outputs)."""
-        check_is_fitted(self, "dual_coef_")
-        X = self._checked(X)
-        points = self.support_vectors_
-        expansion = Expansion(self._kernel, points, self.dual_coef_, self.intercept_)
-        return expansion(X if self._kernel is not None else self._columns(X))
-
-    def _columns(self, X: np.ndarray) -> np.ndarray:
-        """Return the support's columns of a precomputed kernel."""
-        if X.shape[1] == self.n_features_in_:
-            return X[:, self.support_]
-        return X
-
-    def _staged(self, X: Any) -> Iterator[np.ndarray]:
-        check_is_fitted(self, "dual_coef_")
-        X = self._checked(X)
-        if self._kernel is None:
-            if X.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    "The stages need the kernel with all training points: "
-                    f"{self.n_features_in_} columns, got {X.shape[1]}."
-                )
-            K = X[:, self.path_.support]
-        else:
-            blocks = kernel_blocks(self._kernel, X, self._path_points)
-            K = np.concatenate([block for _, block in blocks])
-        yield from staged_values(self.path_, K)
-
-    def _checked(self, X: Any) -> Any:
-        is_pairwise = is_precomputed(self)
-        if is_pairwise and getattr(X, "shape", (0, 0))[1:] == (self.n_support_,):
-            return check_array(X, dtype=np.float64)
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse=False if is_pairwise else "csr",
-            dtype=np.float64,
-        )
-
-    def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
-        is_pairwise = is_precomputed(self)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=False if is_pairwise else "csr",
-            dtype=np.float64,
-            **how,
-        )
-        if is_pairwise and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"kernel='precomputed' needs a square matrix at fit, got {X.shape}."
-            )
-        return X, y
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not is_precomputed(self)
-        tags.input_tags.pairwise = is_precomputed(self)
-        return tags
-
-
-def _sized(path: Any, sizes: Sequence[int]) -> dict[str, Any]:
-    """Return the fitted attributes that depend on the size."""
-    support, coef, intercept = path.coefficients(
-        sizes[0] if isinstance(path, Path) else sizes
-    )
-    return {
-        "support_": support,
-        "dual_coef_": coef,
-        "intercept_": intercept,
-        "n_support_": len(support),
-    }
-
-
-def _joined(paths: list[Path]) -> Path | SeparatePaths:
-    return paths[0] if len(paths) == 1 else SeparatePaths(tuple(paths))
-
-
-def _gamma_of(kernel: Any) -> float | None:
-    return getattr(kernel, "gamma", None)
-
-
-_PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
-        SVC's names ("rbf", "poly", "linear", "sigmoid"), "laplacian", "cosine",
-        "precomputed", any callable ``k(X, Y)`` that returns a matrix, a kernel of
-        :mod:`pursuit.kernels`, or one of scikit-learn's Gaussian-process kernels.
-        It need not be symmetric or positive definite.
-    gamma : float or {"cv", "median", "scale", "auto"}, default="cv"
-        The kernel's width, for kernels given by name. "median" is 1 over the median
-        squared distance of the training points; "scale" and "auto" are SVC's; "cv"
-        compares multiples of "median" by the same folds as the size (or by the part
-        held out), as `alpha` below.
-    degree : float, default=3
-        Of the kernel "poly".
-    coef0 : float, default=0.0
-        Of the kernels "poly" and "sigmoid".
-    max_support : int, float or None, default=None
-        The most support points the model may keep: a number, or a share of the
-        distinct training rows. None: 10 times the square root of their number, at
-        least 100 and at most 1000. For ``method="basic"``, the number of steps.
-    method : {"pre-fitting", "back-fitting", "basic"}, default="pre-fitting"
-        What is optimised with each new point. "pre-fitting" (orthogonal least
-        squares) chooses the point that leaves the smallest error after all
-        coefficients are optimised; "back-fitting" (orthogonal matching pursuit)
-        chooses by the residue and optimises all coefficients afterwards; "basic"
-        (matching pursuit) only ever sets the new coefficient.
-    selection : {"cv", "loo", "validation"} or None, default="cv"
-        How the size is chosen on the path. "cv": lowest error of k-fold paths, then
-        a fit to all data (above 10 000 rows with an integer `cv`: as "validation").
-        "validation": a part is held out, and the best size on it is kept. "loo":
-        one fit, stopped by the closed-form leave-one-out error. None: all of
-        `max_support`.
-    size_tolerance : float or "1se", default=0.01
-        The smallest size whose error is within this share of the lowest is chosen,
-        or within one standard error of it ("1se", over folds).
-    cv : int, splitter or iterable, default=5
-        The folds. An integer makes folds that are balanced in y, keep equal rows
-        together, and do not depend on the order of the rows.
-    validation_fraction : float, default=0.2
-        The share held out by ``selection="validation"``.
-    patience : int or None, default=None
-        Steps without improvement after which "validation" and "loo" stop. None: 5
-        for "loo", else 30 plus the best size so far.
-    alpha : float or "cv", default="cv"
-        Ridge: ``alpha * sum(coef**2)`` is added to the squared error. "cv" compares
-        five ridges by the same folds as the size.
-    fit_intercept : bool, default=True
-        Whether a constant, not penalised, is always in the model.
-    n_candidates : int, float or None, default=None
-        How many random training points (number or share) are candidates. None: all.
-    redraw_candidates : bool, default=False
-        Whether candidates are drawn anew at each step (59 of them unless
-        `n_candidates` says otherwise) instead of once.
-    max_memory : int, str or None, default=None
-        What the fit may use: bytes, or a text such as "1 GiB". None: half of the
-        free memory. Kernel values that do not fit are computed again at each pass,
-        with the same result.
-    dtype : {"float64", "float32"}, default="float64"
-        In which kernel values are stored during the fit; sums are always float64.
-    tol : float, default=1e-14
-        A candidate whose squared norm outside the span of the chosen ones is below
-        this share of its squared norm counts as dependent and is passed over.
-    <extra>random_state : int, RandomState instance or None, default=None
-        Seeds the folds and the random candidates. With None the folds are fixed.
-    n_jobs : int or None, default=None
-        Widths compared at a time, in threads. BLAS uses its own threads besides.
-    verbose : int or bool, default=0
-        Whether to show a progress bar."""
-
-_EXTRA = """multiclass : {"shared", "ovr"}, default="shared"
-        More than two classes: one set of support points for all, chosen by the summed
-        gain (a prediction then costs one kernel row), or one set for each class.
-    class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weights, as in SVC.
-    """
-
-_ATTRIBUTES = """support_ : ndarray of shape (n_support_,)
-        Training rows that were chosen, in the order of their choice.
-    support_vectors_ : ndarray or sparse matrix of shape (n_support_, n_features)
-        Those rows; empty for a precomputed kernel.
-    dual_coef_ : ndarray of shape (n_outputs, n_support_)
-        Their coefficients.
-    intercept_ : ndarray of shape (n_outputs,)
-        The constant.
-    n_support_ : int
-        The number of support points.
-    path_ : Path
-        Every step: atoms, errors, and the coefficients of any size.
-    search_ : list of dict
-        Every width and ridge compared, with its held-out mean squared errors at
-        sizes 0, 1, ...
-    gamma_ : float or None
-        The kernel's width.
-    alpha_ : float
-        The ridge.
-    selection_ : str or None
-        How the size was chosen.
-    stop_reason_ : str
-        Why the path ends where it does.
-    n_iter_ : int
-        The number of steps on the path.
-    n_features_in_ : int
-        The number of features.
-    feature_names_in_ : ndarray of str
-        Their names, where the training data had some."""
-
-
-class KMPRegressor(RegressorMixin, _KMP):  # noqa: D101
+class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
     __doc__ = f"""Kernel matching pursuit for regression, with squared loss.
 
     A sparse kernel expansion ``f(x) = sum_j coef_j k(x, x_j) + intercept``, built
@@ -329,11 +30,11 @@ class KMPRegressor(RegressorMixin, _KMP):  # noqa: D101
 
     Parameters
     ----------
-    {_PARAMETERS.replace("<extra>", "")}
+    {PARAMETERS.replace("<extra>", "")}
 
     Attributes
     ----------
-    {_ATTRIBUTES}
+    {ATTRIBUTES}
 
     See Also
     --------
@@ -361,53 +62,6 @@ class KMPRegressor(RegressorMixin, _KMP):  # noqa: D101
     >>> model.truncate(3).n_support_
     3
     """
-
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | str = "cv",
-        degree: float = 3,
-        coef0: float = 0.0,
-        max_support: int | float | None = None,
-        method: str = "pre-fitting",
-        selection: str | None = "cv",
-        size_tolerance: float | str = 0.01,
-        cv: Any = 5,
-        validation_fraction: float = 0.2,
-        patience: int | None = None,
-        alpha: float | str = "cv",
-        fit_intercept: bool = True,
-        n_candidates: int | float | None = None,
-        redraw_candidates: bool = False,
-        max_memory: int | str | None = None,
-        dtype: Any = "float64",
-        tol: float = 1e-14,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_support = max_support
-        self.method = method
-        self.selection = selection
-        self.size_tolerance = size_tolerance
-        self.cv = cv
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.n_candidates = n_candidates
-        self.redraw_candidates = redraw_candidates
-        self.max_memory = max_memory
-        self.dtype = dtype
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KMPRegressor:
@@ -479,7 +133,7 @@ class KMPRegressor(RegressorMixin, _KMP):  # noqa: D101
         return tags
 
 
-class KMPClassifier(ClassifierMixin, _KMP):  # noqa: D101
+class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     __doc__ = f"""Kernel matching pursuit for classification, with squared loss.
 
     A sparse kernel expansion for each class (one for two classes), built point by
@@ -488,13 +142,13 @@ class KMPClassifier(ClassifierMixin, _KMP):  # noqa: D101
 
     Parameters
     ----------
-    {_PARAMETERS.replace("<extra>", _EXTRA)}
+    {PARAMETERS.replace("<extra>", CLASSIFIER_PARAMETERS)}
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
-    {_ATTRIBUTES}
+    {ATTRIBUTES}
 
     See Also
     --------
@@ -548,29 +202,31 @@ class KMPClassifier(ClassifierMixin, _KMP):  # noqa: D101
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_support = max_support
-        self.method = method
-        self.selection = selection
-        self.size_tolerance = size_tolerance
-        self.cv = cv
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.n_candidates = n_candidates
-        self.redraw_candidates = redraw_candidates
-        self.max_memory = max_memory
-        self.dtype = dtype
-        self.tol = tol
+        super().__init__(
+            kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            max_support=max_support,
+            method=method,
+            selection=selection,
+            size_tolerance=size_tolerance,
+            cv=cv,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            n_candidates=n_candidates,
+            redraw_candidates=redraw_candidates,
+            max_memory=max_memory,
+            dtype=dtype,
+            tol=tol,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.multiclass = multiclass
         self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KMPClassifier:

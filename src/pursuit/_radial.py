@@ -23,7 +23,7 @@ Tile = tuple[slice, slice]
 
 
 class Radial(Kernel):
-    """A function of the squared distance |x - z|², with k(x, x) = 1 exactly.
+    """A function of the squared distance ‖x - z‖², with k(x, x) = 1 exactly.
 
     ``k(X)`` is exactly symmetric; identical points have similarity exactly 1, and
     points whose distance overflows have 0. Distances cost one matrix product,

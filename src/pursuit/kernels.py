@@ -57,12 +57,12 @@ _TRIAL_ROWS = 20
 
 
 class Gaussian(Radial):
-    """k(x, z) = exp(-gamma |x - z|²).
+    """k(x, z) = exp(-gamma ‖x - z‖²).
 
     Parameters
     ----------
     gamma : positive float or {"median", "scale", "auto"}
-        A word is replaced by a number in `bind`: 1 / median of |x - z|² over pairs
+        A word is replaced by a number in `bind`: 1 / median of ‖x - z‖² over pairs
         of different points, 1 / (d * variance of X), or 1 / d.
     """
 
@@ -74,7 +74,7 @@ class Gaussian(Radial):
 
 
 class Matern(Radial):
-    """Matérn's kernel of smoothness nu, at r = sqrt(gamma) |x - z|.
+    """Matérn's kernel of smoothness nu, at r = sqrt(gamma) ‖x - z‖.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Matern(Radial):
 
 
 class InverseMultiquadric(Radial):
-    """k(x, z) = 1 / sqrt(1 + gamma |x - z|²), with `gamma` as in `Gaussian`."""
+    """k(x, z) = 1 / sqrt(1 + gamma ‖x - z‖²), with `gamma` as in `Gaussian`."""
 
     def __init__(self, gamma: float | str = "median") -> None:
         self.gamma = gamma
@@ -119,12 +119,12 @@ class InverseMultiquadric(Radial):
 
 
 class Laplacian(Kernel):
-    """k(x, z) = exp(-gamma |x - z|₁).
+    """k(x, z) = exp(-gamma ‖x - z‖₁).
 
     Parameters
     ----------
     gamma : positive float or {"median", "scale", "auto"}
-        As in `Gaussian`, except that "median" is 1 / median of |x - z|₁.
+        As in `Gaussian`, except that "median" is 1 / median of ‖x - z‖₁.
     """
 
     metric = "manhattan"
@@ -167,7 +167,7 @@ class Linear(DotProduct):
 
 
 class Cosine(Linear):
-    """k(x, z) = x·z / (|x| |z|), and 0 if x or z is 0."""
+    """k(x, z) = x·z / (‖x‖ ‖z‖), and 0 if x or z is 0."""
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return super()._matrix(normalize(X), normalize(Y))

@@ -11,12 +11,13 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit._atoms import Atoms
-from pursuit.pursuit import METHODS, Problem, Pursuit
+from pursuit.pursuit import METHODS, Problem, Pursuit, run
 from pursuit.selection import (
     CV_PATIENCE,
     Curve,
     SearchInterrupted,
     held_out_curves,
+    held_out_mistakes,
     make_folds,
 )
 
@@ -273,11 +274,51 @@ def test_curves_end_when_there_is_no_hope(rng):
     assert len(found.mean) == CV_PATIENCE.length(found.mean)
 
 
-def test_an_interrupt_is_told(rng):
+def test_an_interrupt_is_told(rng, monkeypatch):
     X, _, problem, atoms = kernel_problem(rng)
 
-    def watch():
+    def correlate(V):
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(atoms, "correlate", correlate)
     with pytest.raises(SearchInterrupted):
-        curves_of(atoms, [problem], folds_of(X, problem.Y[0]), [0.1], watch=watch)
+        curves_of(atoms, [problem], folds_of(X, problem.Y[0]), [0.1])
+
+
+def test_the_fewest_mistakes_make_a_classifier_smaller():
+    mean = np.array([1.0, 0.6, 0.52, 0.505, 0.5, 0.51])
+    mistakes = np.array([0.5, 0.2, 0.1, 0.1, 0.12, 0.05])
+    curve = Curve(mean, np.zeros(6), mistakes)
+    assert curve.best(0.01) == 2  # of sizes 0 to 3, the first with the fewest
+    assert curve.best(0.0) == 4  # the lowest error, whatever the mistakes
+    assert Curve(mean, np.zeros(6)).best(0.01) == 3
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_mistakes_are_those_of_the_held_out_predictions(rng, n_classes, fit_intercept):
+    X = rng.normal(size=(60, 2))
+    codes = rng.integers(n_classes, size=60)
+    Y = np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)
+    Y = Y[1:] if n_classes == 2 else Y
+    A = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    fold = np.arange(60) % 3 == 0
+    problem = Problem(
+        Y=Y,
+        weight=np.where(fold, 0.0, 1.0),
+        held_out=np.where(fold, 1.0 + np.arange(60) % 2, 0.0),
+        candidates=~fold,
+        alpha=0.1,
+        fit_intercept=fit_intercept,
+        max_steps=9,
+    )
+    atoms = Atoms(60, 60, lambda i: A[i], 60, A)
+    pursuit = Pursuit(atoms, problem)
+    run(atoms, [pursuit])
+    path = pursuit.path()
+    for size, share in enumerate(held_out_mistakes(pursuit)):
+        support, coef, intercept = path.coefficients(size)
+        values = coef @ A[support][:, fold] + intercept[:, None]
+        found = values[0] > 0 if n_classes == 2 else values.argmax(axis=0)
+        wrong = found != codes[fold]
+        assert share == pytest.approx(np.average(wrong, weights=problem.held_out[fold]))

@@ -20,7 +20,7 @@ from .path import Path
 from .plan import Dictionary, Plan
 from .pursuit import Problem, Pursuit, run
 from .search import Trial, search, winner
-from .selection import Curve, leave_one_out_errors, without
+from .selection import Curve, held_out_mistakes, leave_one_out_errors, without
 
 OnStep = Callable[[Sequence[Pursuit], Dictionary], bool]
 
@@ -174,8 +174,12 @@ def _own_size(plan: Plan, p: Pursuit) -> tuple[int, int]:
     """Return the size chosen, and the one at which patience ended."""
     errors = _own_errors(plan, p)
     seen = plan.patience.length(errors)
+    mistakes = None
+    if plan.is_class and plan.selection == "validation" and p.problem.is_orthogonal:
+        mistakes = held_out_mistakes(p)[:seen]
     # One path has no folds to tell its noise by.
-    return Curve(errors[:seen], np.zeros(seen)).best(plan.tolerance), seen - 1
+    curve = Curve(errors[:seen], np.zeros(seen), mistakes)
+    return curve.best(plan.tolerance), seen - 1
 
 
 def _reason(pursuits: list[Pursuit], is_shortened: bool) -> str:

@@ -49,6 +49,8 @@ class Plan:
     method, fit_intercept, tol
         As in :class:`pursuit.pursuit.Problem`.
     max_steps : int
+    is_class : bool
+        Whether the targets stand for classes.
     is_shared : bool
         One support for all outputs, or one for each.
     n_redrawn : int or None
@@ -76,6 +78,7 @@ class Plan:
     fit_intercept: bool
     tol: float
     max_steps: int
+    is_class: bool
     is_shared: bool
     n_redrawn: int | None
     seed: int
@@ -121,12 +124,12 @@ class Plan:
         one = state_bytes(n_rows, n_atoms, problems[0].max_steps, len(problems[0].Y))
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
-        memory = max(self.memory // 2, int(0.9 * self.memory) - _UNCOUNTED)
+        memory = max(int(0.8 * self.memory), int(0.95 * self.memory) - _UNCOUNTED)
         if needed + least > memory:
             raise ValueError(
-                f"max_memory allows {memory / 2**20:.0f} MiB, but a pursuit of "
+                f"max_memory allows {self.memory / 2**20:.0f} MiB, but a pursuit of "
                 f"{problems[0].max_steps} steps on {n_rows} rows needs "
-                f"{(needed + least) / 2**20:.0f} MiB besides the kernel: raise "
+                f"{(needed + least) / 0.8 / 2**20:.0f} MiB besides the kernel: raise "
                 "max_memory, or lower max_support or n_candidates."
             )
         # Redrawn candidates are evaluated as they are drawn: nothing to store.

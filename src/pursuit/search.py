@@ -135,7 +135,14 @@ def _trials(
 ) -> list[Trial]:
     atoms, n_at_once = plan.bind(dictionary, X, problems)
     curves = held_out_curves(
-        atoms, problems, plan.folds, plan.atom_of_row, alphas, plan.pursuit, n_at_once
+        atoms,
+        problems,
+        plan.folds,
+        plan.atom_of_row,
+        alphas,
+        plan.pursuit,
+        n_at_once,
+        plan.is_class,
     )
     return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]
 

@@ -25,10 +25,14 @@ CV_PATIENCE = Patience(steps=30, share=1.0)
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Held-out error at sizes 0, 1, ...: its mean and standard error over folds."""
+    """Held-out error at sizes 0, 1, ...: its mean and standard error over folds.
+
+    For classes also ``mistakes``, the share of held-out rows that are misclassified.
+    """
 
     mean: np.ndarray
     standard_error: np.ndarray
+    mistakes: np.ndarray | None = None
 
     def best(self, tolerance: float | str = 0.0) -> int:
         """Return the size of the lowest error, or the smallest one near it.
@@ -37,9 +41,13 @@ class Curve:
         ----------
         tolerance : float or "1se"
             The smallest size whose error is within this share of the lowest, or
-            within one standard error of it.
+            within one standard error of it.  For classes, unless 0, smaller still:
+            of the sizes up to that one, the first with the fewest mistakes.
         """
-        return self.smallest(self.limit(tolerance))
+        size = self.smallest(self.limit(tolerance))
+        if tolerance == 0.0 or self.mistakes is None:
+            return size
+        return int(np.argmin(self.mistakes[: size + 1]))
 
     def limit(self, tolerance: float | str) -> float:
         """Return the error up to which a smaller size would do."""
@@ -169,7 +177,7 @@ def held_out_curves(
     alphas: Sequence[float],
     make: Callable[[Atoms, Problem], Pursuit],
     n_at_once: int,
-    watch: Callable[[], None] = lambda: None,
+    is_class: bool = False,
 ) -> list[list[Curve]]:
     """Return the held-out curves, for each ridge one for each problem.
 
@@ -188,8 +196,8 @@ def held_out_curves(
         Makes a pursuit from atoms and a problem.
     n_at_once : int
         How many pursuits the memory allows at a time.
-    watch : callable
-        Called after each round.
+    is_class : bool
+        Whether the targets stand for classes, so that mistakes can be counted.
     """
     # One array for each fold's weights: pursuits that share it share its norms.
     weights = [np.where(fold, 0.0, problems[0].weight) for fold in folds]
@@ -210,11 +218,10 @@ def held_out_curves(
         def look(_: Sequence[Pursuit], groups: list[list[Pursuit]] = groups) -> None:
             for group in groups:
                 _stop_when_hopeless(group)
-            watch()
 
         for batch in _batches([p for group in groups for p in group], n_at_once):
             run(atoms, batch, look)
-        curves += [_curve(group) for group in groups]
+        curves += [_curve(group, is_class) for group in groups]
         if any(p.stop_reason == "interrupted" for group in groups for p in group):
             raise SearchInterrupted
     n = len(problems)
@@ -255,9 +262,14 @@ def _held_out_errors(group: list[Pursuit], length: int) -> np.ndarray:
     """
     rows = []
     for p in group:
-        errors = p.errors[: min(p.n_steps + 1, length), 1] / p.problem.held_out.sum()
-        rows.append(np.pad(errors, (0, length - len(errors)), mode="edge"))
+        errors = p.errors[: p.n_steps + 1, 1] / p.problem.held_out.sum()
+        rows.append(_padded(errors, length))
     return np.array(rows)
+
+
+def _padded(errors: np.ndarray, length: int) -> np.ndarray:
+    """Return the first ``length`` errors, the last one again where there are fewer."""
+    return np.pad(errors[:length], (0, max(0, length - len(errors))), mode="edge")
 
 
 def _fold_weights(group: list[Pursuit]) -> np.ndarray:
@@ -280,7 +292,7 @@ def _stop_when_hopeless(group: list[Pursuit]) -> None:
             p.stop_reason = p.stop_reason or "patience"
 
 
-def _curve(group: list[Pursuit]) -> Curve:
+def _curve(group: list[Pursuit], is_class: bool) -> Curve:
     going = [p for p in group if not _is_spent(p)]
     length = min((p.n_steps for p in going), default=max(p.n_steps for p in group)) + 1
     errors = _held_out_errors(group, length)
@@ -289,7 +301,35 @@ def _curve(group: list[Pursuit]) -> Curve:
     scale = np.max(np.abs(errors - mean), initial=1e-300)
     spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
     seen = CV_PATIENCE.length(mean)
-    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))
+    mistakes = None
+    if is_class and group[0].problem.is_orthogonal:
+        wrong = [_padded(held_out_mistakes(p), seen) for p in group]
+        mistakes = shares @ np.array(wrong)
+    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)), mistakes)
+
+
+def held_out_mistakes(pursuit: Pursuit) -> np.ndarray:
+    """Return the share of held-out rows that sizes 0, 1, ... put into a wrong class.
+
+    Targets are -1 and +1, one row for two classes or one for each class.  Not for the
+    basic method, which keeps no directions.
+    """
+    problem = pursuit.problem
+    rows = np.flatnonzero(problem.held_out)
+    weight = problem.held_out[rows] / problem.held_out.sum()
+    truth = _class_of(problem.Y[:, rows])
+    first = int(problem.fit_intercept)
+    values = pursuit.loads[:first].T @ pursuit.Q[:first, rows]
+    values = values + np.zeros_like(problem.Y[:, rows])
+    wrong = [weight @ (_class_of(values) != truth)]
+    for b in range(first, pursuit.n_steps + first):
+        values += pursuit.loads[b][:, None] * pursuit.Q[b, rows]
+        wrong.append(weight @ (_class_of(values) != truth))
+    return np.array(wrong)
+
+
+def _class_of(values: np.ndarray) -> np.ndarray:
+    return values[0] > 0 if len(values) == 1 else values.argmax(axis=0)
 
 
 # -- leave-one-out -----------------------------------------------------------------

@@ -286,7 +286,8 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         `max_support`.
     size_tolerance : float or "1se", default=0.01
         The smallest size whose error is within this share of the lowest is chosen,
-        or within one standard error of it ("1se", over folds).
+        or within one standard error of it ("1se", over folds). Of classifiers, unless
+        it is 0, the smallest size up to that one with the fewest held-out mistakes.
     cv : int, splitter or iterable, default=5
         The folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows.

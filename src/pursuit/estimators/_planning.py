@@ -88,6 +88,7 @@ def make_plan(
         fit_intercept=bool(estimator.fit_intercept),
         tol=_number("tol", estimator.tol, low=0.0, high=1.0),
         max_steps=_max_steps(estimator, len(distinct), len(drawn)),
+        is_class=is_class,
         is_shared=is_shared,
         n_redrawn=n_redrawn,
         seed=int(rng.randint(2**31 - 1)),

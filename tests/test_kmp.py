@@ -390,11 +390,27 @@ def test_truncated_models_are_refits(regression):
         refit = KMPRegressor(**{**FAST, "max_support": n}).fit(X, y)
         np.testing.assert_array_equal(model.truncate(n).support_, refit.support_)
         np.testing.assert_allclose(model.truncate(n).predict(X), refit.predict(X))
-    assert model.truncate(5).truncate(12).n_support_ == 12
+    # A small model keeps what it needs and no more.
+    small = model.truncate(5)
+    assert len(small.path_) == len(small._path_points) == 5
+    assert small.truncate(2).n_support_ == 2
+    assert len(pickle.dumps(small)) < len(pickle.dumps(model))
     np.testing.assert_allclose(model.truncate(0).predict(X), y.mean())
 
 
-@pytest.mark.parametrize("n", [-1, 13, 2.0, "3", None])
+def test_given_splits_are_taken_as_they_are(regression):
+    X, y = regression
+    rows = np.arange(len(y))
+    errors = []
+    for train in (rows[:60], rows[:20]):
+        model = KMPRegressor(cv=[(train, rows[80:])], gamma=0.1, alpha=0.1)
+        errors.append(model.fit(X, y).search_[0]["errors"])
+        mean = y[train].mean()
+        assert errors[-1][0] == pytest.approx(np.mean((y[80:] - mean) ** 2))
+    assert errors[0][0] != errors[1][0]
+
+
+@pytest.mark.parametrize("n", [-1, 13, 2.0, "3", None, True])
 def test_truncate_outside_the_path(regression, n):
     model = KMPRegressor(**FAST).fit(*regression)
     with pytest.raises(ValueError, match=f"n={n!r} must be.*0 to 12"):

@@ -120,6 +120,10 @@ class SeparatePaths:
         atoms = np.concatenate([path.atoms for path in self.paths])
         return _first_occurrences(atoms[np.argsort(steps, kind="stable")])[0]
 
+    def truncate(self, size: int) -> SeparatePaths:
+        """Return the first ``size`` steps of each path."""
+        return SeparatePaths(tuple(p.truncate(min(size, len(p))) for p in self.paths))
+
     @property
     def errors(self) -> np.ndarray:
         """Mean squared training error, summed over outputs, at sizes 0, 1, ..."""

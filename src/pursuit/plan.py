@@ -39,8 +39,9 @@ class Plan:
         Rows on which atoms may be centred.
     atom_of_row : ndarray of int
         The atom centred on each row, -1 for none.
-    folds : list of bool masks
-        Held-out rows of each fold; one only for a single held-out part.
+    folds : list of arrays
+        Where each fold holds rows out, as in :func:`pursuit.selection.without`; one
+        only for a single held-out part.
     selection : {"cv", "validation", "loo", None}
     tolerance : float or "1se"
         As in :meth:`pursuit.selection.Curve.best`.

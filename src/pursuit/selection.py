@@ -242,15 +242,16 @@ def without(
 ) -> Problem:
     """Return the problem with the rows of one fold held out, and their atoms closed.
 
-    ``weight`` is 0 on the fold.  An atom stays open if it is also centred on a row
-    that is not held out.
+    ``fold`` is 1 (or True) on rows that are held out, 0 on those that are fitted, -1 on
+    those of neither part; ``weight`` is 0 on all but the fitted ones.  An atom stays
+    open if it is also centred on a row that is fitted.
     """
     is_present = np.zeros_like(problem.candidates)
     is_present[atom_of_row[(weight > 0) & (atom_of_row >= 0)]] = True
     return replace(
         problem,
         weight=weight,
-        held_out=np.where(fold, problem.weight, 0.0),
+        held_out=np.where(fold == 1, problem.weight, 0.0),
         candidates=problem.candidates & is_present,
     )
 

@@ -30,7 +30,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         kernel: Any = "rbf",
         *,
         gamma: float | str = "cv",
-        degree: float = 3,
+        degree: int = 3,
         coef0: float = 0.0,
         max_support: int | float | None = None,
         method: str = "pre-fitting",
@@ -145,29 +145,37 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         Returns
         -------
         model : estimator
-            A fitted copy; this one is left as it is.
+            A fitted copy that keeps only what this size needs; this one is left as it
+            is.
         """
         check_is_fitted(self, "dual_coef_")
-        if not isinstance(n, (int, np.integer)) or not 0 <= n <= len(self.path_):
+        is_whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool)
+        if not is_whole or not 0 <= n <= len(self.path_):
             raise ValueError(
                 f"n={n!r} must be a whole number from 0 to {len(self.path_)}, the "
                 "length of the path."
             )
         model = copy.copy(self)
-        sizes = [int(n)]
-        if isinstance(self.path_, SeparatePaths):
-            sizes = [min(int(n), len(p)) for p in self.path_.paths]
-        model._set_attributes(_sized(self.path_, sizes))
+        model.path_ = self.path_.truncate(int(n))
+        if self._kernel is not None:
+            model._path_points = self._points_of(model.path_.support)
+        paths = [model.path_] if isinstance(model.path_, Path) else model.path_.paths
+        model._set_attributes(_sized(model.path_, [len(p) for p in paths]))
         return model
 
     @property
     def support_vectors_(self) -> Any:
         """The support points, in the order of their choice (none if precomputed)."""
         check_is_fitted(self, "dual_coef_")
-        if self._kernel is None:
-            return self._path_points
+        return (
+            self._path_points
+            if self._kernel is None
+            else self._points_of(self.support_)
+        )
+
+    def _points_of(self, support: np.ndarray) -> Any:
         place = {int(i): j for j, i in enumerate(self.path_.support)}
-        return self._path_points[[place[int(i)] for i in self.support_]]
+        return self._path_points[[place[int(i)] for i in support]]
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f at the rows of X, shape (n, n_outputs)."""
@@ -264,7 +272,7 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         squared distance of the training points; "scale" and "auto" are SVC's; "cv"
         compares multiples of "median" by the same folds as the size (or by the part
         held out), as `alpha` below.
-    degree : float, default=3
+    degree : int, default=3
         Of the kernel "poly".
     coef0 : float, default=0.0
         Of the kernels "poly" and "sigmoid".
@@ -286,7 +294,8 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         `max_support`.
     size_tolerance : float or "1se", default=0.01
         The smallest size whose error is within this share of the lowest is chosen,
-        or within one standard error of it ("1se", over folds). Of classifiers, unless
+        or within one standard error of it ("1se", over folds; as 0 where there are
+        none, with "validation" and "loo"). Of classifiers, unless
         it is 0, the smallest size up to that one with the fewest held-out mistakes.
     cv : int, splitter or iterable, default=5
         The folds. An integer makes folds that are balanced in y, keep equal rows
@@ -329,18 +338,19 @@ CLASSIFIER_PARAMETERS = """multiclass : {"shared", "ovr"}, default="shared"
         Multiplies the sample weights, as in SVC.
     """
 
-ATTRIBUTES = """support_ : ndarray of shape (n_support_,)
+ATTRIBUTES = """support_ : ndarray of shape (n_support,)
         Training rows that were chosen, in the order of their choice.
-    support_vectors_ : ndarray or sparse matrix of shape (n_support_, n_features)
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
         Those rows; empty for a precomputed kernel.
-    dual_coef_ : ndarray of shape (n_outputs, n_support_)
+    dual_coef_ : ndarray of shape (n_outputs, n_support)
         Their coefficients.
     intercept_ : ndarray of shape (n_outputs,)
         The constant.
     n_support_ : int
         The number of support points.
-    path_ : Path
-        Every step: atoms, errors, and the coefficients of any size.
+    path_ : Path or SeparatePaths
+        Every step: atoms, errors, and the coefficients of any size. With
+        ``multiclass="ovr"``, ``path_.paths`` holds one for each class.
     search_ : list of dict
         Every width and ridge compared, with its held-out mean squared errors at
         sizes 0, 1, ...

@@ -69,14 +69,15 @@ def make_plan(
     ):
         selection = "validation"
     dictionaries = _dictionaries(estimator, X, weight)
-    alphas = _alphas(estimator.alpha, dictionaries[0], X, weight)
+    first = FIRST_WIDTHS if len(dictionaries) > 1 else (0,)
+    alphas = _alphas(estimator.alpha, dictionaries[first[len(first) // 2]], X, weight)
     compares = len(dictionaries) * len(alphas) > 1
     folds = []
     if selection in ("cv", "validation") or compares:
         folds = _folds(estimator, contents, X, y, weight, selection, seed, is_class)
     return Plan(
         dictionaries=dictionaries,
-        first_widths=FIRST_WIDTHS if len(dictionaries) > 1 else (0,),
+        first_widths=first,
         alphas=alphas,
         centers=distinct[drawn],
         atom_of_row=_renumbered(atom_of_row, drawn, len(distinct)),
@@ -305,7 +306,7 @@ def _held_out_part(
     X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
 ) -> list[np.ndarray]:
     """Return one part of about the given share, made of many small folds."""
-    n_parts = 20
+    n_parts = 200
     folds = make_folds(X, y, weight, n_parts, seed, is_class)
     n_held = min(max(1, round(share * len(folds))), len(folds) - 1)
     return [np.any(folds[:n_held], axis=0)] if n_held > 0 else []
@@ -322,9 +323,9 @@ def _given_folds(
             "iterable of (train, test) indices."
         ) from error
     folds = []
-    for _, test in splitter.split(X, y):
-        mask = np.zeros(len(y), dtype=bool)
-        mask[test] = True
-        if np.any(weight[mask] > 0) and np.any(weight[~mask] > 0):
-            folds.append(mask)
+    for train, test in splitter.split(X, y):
+        fold = np.full(len(y), -1)
+        fold[train], fold[test] = 0, 1
+        if np.any(weight[fold == 1] > 0) and np.any(weight[fold == 0] > 0):
+            folds.append(fold)
     return folds

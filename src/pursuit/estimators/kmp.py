@@ -180,7 +180,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         kernel: Any = "rbf",
         *,
         gamma: float | str = "cv",
-        degree: float = 3,
+        degree: int = 3,
         coef0: float = 0.0,
         max_support: int | float | None = None,
         method: str = "pre-fitting",

@@ -1,0 +1,19 @@
+"""The pages' examples run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/getting_started.md"])
+def test_examples_run(page, capsys):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert blocks
+    exec(compile("\n".join(blocks), page, "exec"), {})
+    score, n_support = re.findall(r"[\d.]+", capsys.readouterr().out)[:2]
+    assert float(score) > 0.9
+    assert 0 < int(n_support) < 200

@@ -81,6 +81,8 @@ def _start(path: Path, n: int) -> np.ndarray:
 
 def _staged(path: Path, K: np.ndarray) -> Iterator[np.ndarray]:
     """One triangular solve gives the directions' values; each size adds a column."""
+    if not len(path):
+        return
     chosen = K[:, path.positions]
     if path.has_intercept:
         chosen = np.column_stack([np.ones(len(K)), chosen])

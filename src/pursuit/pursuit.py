@@ -38,6 +38,9 @@ from .path import Path
 
 METHODS = ("pre-fitting", "back-fitting", "basic")
 
+# Targets that differ from a constant by less than this share are one.
+_CONSTANT = 1e-14
+
 # A correlation below this share of |atom| |y| is round-off.
 NOISE = 4e-16
 
@@ -159,7 +162,7 @@ class Pursuit:
         )
         self._squared_y = self.errors[0, 0]
         whole = float(((problem.Y**2) @ problem.weight).sum())
-        if self._squared_y <= NOISE**2 * whole:
+        if self._squared_y <= _CONSTANT**2 * whole:
             self.stop_reason = "exact"
 
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:

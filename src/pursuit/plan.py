@@ -16,8 +16,9 @@ from .stopping import Patience
 
 Dictionary = OneKernel | Precomputed
 
-# What is not counted: vectors in flight, copies that live for a moment.
-_UNCOUNTED = 24 << 20
+# What is not counted: vectors in flight, copies that live for a moment; of small
+# budgets a share.
+_UNCOUNTED, _COUNTED_SHARE = 24 << 20, 0.75
 
 # A block of atoms that is recomputed has at least this many.
 _LEAST_BLOCK = 64
@@ -125,12 +126,15 @@ class Plan:
         one = state_bytes(n_rows, n_atoms, problems[0].max_steps, len(problems[0].Y))
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
-        memory = max(int(0.8 * self.memory), int(0.95 * self.memory) - _UNCOUNTED)
+        memory = max(
+            int(_COUNTED_SHARE * self.memory), int(0.95 * self.memory) - _UNCOUNTED
+        )
         if needed + least > memory:
+            wanted = (needed + least) / _COUNTED_SHARE
             raise ValueError(
                 f"max_memory allows {self.memory / 2**20:.0f} MiB, but a pursuit of "
                 f"{problems[0].max_steps} steps on {n_rows} rows needs "
-                f"{(needed + least) / 0.8 / 2**20:.0f} MiB besides the kernel: raise "
+                f"{wanted / 2**20:.0f} MiB besides the kernel: raise "
                 "max_memory, or lower max_support or n_candidates."
             )
         # Redrawn candidates are evaluated as they are drawn: nothing to store.

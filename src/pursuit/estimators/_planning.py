@@ -44,24 +44,13 @@ def make_plan(
 
     ``y`` (l,) is what folds are balanced in: class codes, or a target.
     """
-    check_choice("method", estimator.method, METHODS)
-    check_choice("selection", estimator.selection, SELECTIONS)
-    for name in ("fit_intercept", "redraw_candidates"):
-        _check_flag(name, getattr(estimator, name))
-    _check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
-    _check_whole("verbose", estimator.verbose, "True, False or a whole number")
+    _check_words(estimator)
     rng = check_random_state(estimator.random_state)
     seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
     contents = None if is_precomputed(estimator) else X
     distinct, atom_of_row = distinct_rows(contents, weight)
     drawn, n_redrawn = _candidates(estimator, contents, distinct, rng)
     selection = estimator.selection
-    if selection == "loo" and estimator.method == "basic":
-        raise ValueError(
-            "selection='loo' needs a least-squares fit at each step, which "
-            "method='basic' does not make: use method='back-fitting' or "
-            "'pre-fitting', or selection='cv'."
-        )
     if (
         selection == "cv"
         and len(distinct) > CV_ROWS
@@ -98,6 +87,22 @@ def make_plan(
         n_jobs=estimator.n_jobs,
         verbose=estimator.verbose,
     )
+
+
+def _check_words(estimator: Any) -> None:
+    """Check the parameters that are words or flags, and that they go together."""
+    check_choice("method", estimator.method, METHODS)
+    check_choice("selection", estimator.selection, SELECTIONS)
+    for name in ("fit_intercept", "redraw_candidates"):
+        _check_flag(name, getattr(estimator, name))
+    _check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
+    _check_whole("verbose", estimator.verbose, "True, False or a whole number")
+    if estimator.selection == "loo" and estimator.method == "basic":
+        raise ValueError(
+            "selection='loo' needs a least-squares fit at each step, which "
+            "method='basic' does not make: use method='back-fitting' or "
+            "'pre-fitting', or selection='cv'."
+        )
 
 
 def is_precomputed(estimator: Any) -> bool:

@@ -47,7 +47,9 @@ class Curve:
         size = self.smallest(self.limit(tolerance))
         if tolerance == 0.0 or self.mistakes is None:
             return size
-        return int(np.argmin(self.mistakes[: size + 1]))
+        # Equal counts may differ by the rounding of their weights.
+        up_to = self.mistakes[: size + 1]
+        return int(np.argmax(up_to <= up_to.min() + 1e-9))
 
     def limit(self, tolerance: float | str) -> float:
         """Return the error up to which a smaller size would do."""

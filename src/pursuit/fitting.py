@@ -86,7 +86,7 @@ def fit(
             max_steps = max(1, *(len(curve.mean) - 1 for curve in best.curves))
     problems = [replace(p, alpha=alpha, max_steps=max_steps) for p in problems]
     pursuits = _pursue(plan, X, problems, dictionary, on_step)
-    paths = [_path_over_rows(plan, p) for p in pursuits]
+    paths = [plan.path_of(p) for p in pursuits]
     if _chooses_own_size(plan):
         chosen = [_own_size(plan, p) for p in pursuits]
         paths = [
@@ -141,11 +141,6 @@ def _pursue(
 
 def _training_error(pursuits: Sequence[Pursuit]) -> float:
     return sum(float(p.errors[p.n_steps, 0] / p.problem.weight.sum()) for p in pursuits)
-
-
-def _path_over_rows(plan: Plan, pursuit: Pursuit) -> Path:
-    path = pursuit.path()
-    return replace(path, atoms=plan.centers[path.atoms])
 
 
 # -- sizes that a path chooses by itself -------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._atoms import Atoms
 from .dictionaries import OneKernel, Precomputed
+from .path import Path
 from .pursuit import Problem, Pursuit, state_bytes
 from .random_pursuit import RandomPursuit
 from .stopping import Patience
@@ -117,6 +118,11 @@ class Plan:
             return Pursuit(atoms, problem)
         rng = np.random.default_rng(self.seed)
         return RandomPursuit(atoms, problem, self.n_redrawn, rng)
+
+    def path_of(self, pursuit: Pursuit) -> Path:
+        """Return a pursuit's path so far, with rows of the data as its atoms."""
+        path = pursuit.path()
+        return replace(path, atoms=self.centers[path.atoms])
 
     def bind(
         self, dictionary: Dictionary, X: Any, problems: Sequence[Problem]

@@ -190,7 +190,8 @@ def held_out_curves(
     atoms : Atoms
     problems : sequence of Problem
         On all rows; each fold gives its rows weight 0 and does not choose them.
-    folds : sequence of bool masks
+    folds : sequence of ndarray of shape (l,)
+        As in :func:`without`.
     atom_of_row : ndarray of shape (l,)
         The atom centred on each row, -1 for none.
     alphas : sequence of float
@@ -356,7 +357,7 @@ def leave_one_out_errors(pursuit: Pursuit) -> np.ndarray:
     R = problem.Y[:, fitted].copy()
     h = np.zeros(fitted.sum())
     errors = []
-    for b in range(pursuit.n_steps + first + 1 - first):
+    for b in range(pursuit.n_steps + 1):
         start, stop = (0, first) if b == 0 else (b + first - 1, b + first)
         Q = pursuit.Q[start:stop, :n_rows][:, fitted]
         R -= pursuit.loads[start:stop].T @ Q

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -121,9 +120,8 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         def attributes(
             pursuits: Sequence[Pursuit], dictionary: Any, n: int
         ) -> dict[str, Any]:
-            paths = [p.path() for p in pursuits]
+            paths = [plan.path_of(p) for p in pursuits]
             paths = [p.truncate(min(n, len(p))) for p in paths]
-            paths = [replace(p, atoms=plan.centers[p.atoms]) for p in paths]
             sizes = [len(p) for p in paths]
             alpha = pursuits[0].problem.alpha
             return self._attributes(Fit(dictionary, alpha, paths, sizes, [], ""), X)

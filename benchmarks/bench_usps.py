@@ -18,7 +18,8 @@ from sklearn.svm import SVC
 from pursuit import KMPClassifier, datasets
 from pursuit._atoms import Atoms
 from pursuit.kernels import Gaussian
-from pursuit.pursuit import Problem, Pursuit, run
+from pursuit.problem import Problem
+from pursuit.pursuit import Pursuit, run
 
 GAMMA = 1.0 / (0.3 * 256)
 

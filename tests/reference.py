@@ -9,6 +9,7 @@ With several targets the squared scores are summed.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 
 # As the engine: scores this close (relative, squared) are a tie, which the lowest
 # index wins; a correlation below this share of |atom| |y| is round-off.
@@ -182,3 +183,107 @@ def leave_one_out(D, Y, weight, alpha, fit_intercept):
         coef, b = ridge(D, Y, rest, alpha, fit_intercept)
         total += weight[i] * ((Y[i] - D[i] @ coef - b) ** 2).sum()
     return total / weight.sum()
+
+
+# -- any loss ----------------------------------------------------------------------
+
+
+def any_loss(D, Y, N, loss, *, p=1, weight=None, alpha=0.0, fit_intercept=False):
+    """Back-fitting matching pursuit with any loss, Fig. 9.4.
+
+    ``p`` None never back-fits.  Minima by a general optimiser.
+    """
+    weight = np.ones(len(D)) if weight is None else weight
+    chosen, coef, b = [], np.zeros((0, Y.shape[1])), np.zeros(Y.shape[1])
+    centred = D - fit_intercept * (weight @ D / weight.sum())
+    norm = np.sqrt(weight @ centred**2 + alpha)
+    if fit_intercept:
+        b = minimised(loss, D[:, :0], Y, weight, 0.0, coef, b, True)[1]
+    models = []
+    for n in range(1, N + 1):
+        f = D[:, chosen] @ coef + b
+        slope = -weight[:, None] * loss.gradient(Y.T, f.T).T
+        is_free = ~np.isin(np.arange(D.shape[1]), chosen)
+        score = np.where(is_free, ((D.T @ slope) ** 2).sum(axis=1) / norm**2, 0)
+        gamma = int(np.argmax(score >= score.max() * (1 - TIE)))
+        chosen.append(gamma)
+        coef = np.vstack([coef, np.zeros(Y.shape[1])])
+        if p is not None and n % p == 0:
+            coef, b = minimised(
+                loss, D[:, chosen], Y, weight, alpha, coef, b, fit_intercept
+            )
+        else:
+            coef[-1:], b = minimised(
+                loss,
+                D[:, [gamma]],
+                Y,
+                weight,
+                alpha,
+                coef[-1:],
+                b,
+                fit_intercept,
+                given=D[:, chosen[:-1]] @ coef[:-1],
+            )
+        models.append((list(chosen), coef.copy(), b.copy()))
+    return models
+
+
+def minimised(loss, B, Y, weight, alpha, coef, b, fit_intercept, given=0.0):
+    """Return the coefficients (n, T) and the constant that minimise the loss."""
+    n, T = coef.shape
+
+    def unpacked(x):
+        return x[: n * T].reshape(n, T), x[n * T :] if fit_intercept else b
+
+    def objective(x):
+        coef, const = unpacked(x)
+        f = given + B @ coef + const
+        value = np.sum(loss.value(Y.T, f.T) @ weight) + alpha * (coef**2).sum()
+        slope = weight[:, None] * loss.gradient(Y.T, f.T).T
+        parts = [(B.T @ slope + 2 * alpha * coef).ravel()]
+        if fit_intercept:
+            parts.append(slope.sum(axis=0))
+        return value, np.concatenate(parts)
+
+    x = np.concatenate([coef.ravel(), b if fit_intercept else []])
+    if not len(x):
+        return coef, b
+    for _ in range(5):  # again from where it lost its way
+        how = {"gtol": 1e-10, "maxiter": 5000}
+        x = minimize(objective, x, jac=True, method="BFGS", options=how).x
+    return unpacked(x)
+
+
+def parabolas(D, Y, N, loss, renewals, *, weight, alpha, fit_intercept, least):
+    """Pre-fitting on the loss's parabola, by brute force.
+
+    At each size in ``renewals`` the rows are weighed by the curvature at the fit; each
+    candidate is then projected off the chosen atoms by weighted least squares.
+    """
+    M = D.shape[1]
+    const = np.ones((len(D), int(fit_intercept)))
+    coef, b, chosen, models = np.zeros((0, Y.shape[1])), np.zeros(Y.shape[1]), [], []
+    if fit_intercept:
+        b = minimised(loss, D[:, :0], Y, weight, 0.0, coef, b, True)[1]
+    for n in range(N):
+        f = D[:, chosen] @ coef + b
+        if n in renewals:
+            half = loss.weights(Y.T, f.T).mean(axis=0) / 2
+            half = np.maximum(half, least * (weight @ half) / weight.sum())
+            metric = weight * half
+        slope = -0.5 * weight[:, None] * loss.gradient(Y.T, f.T).T
+        root = np.sqrt(np.concatenate([metric, np.ones(M)]))[:, None]
+        whole = np.vstack([D, np.sqrt(alpha) * np.eye(M)]) * root
+        span = [np.vstack([const, np.zeros((M, const.shape[1]))]) * root]
+        span = np.hstack([*span, whole[:, chosen]])
+        left = whole - span @ np.linalg.lstsq(span, whole, rcond=None)[0]
+        e = (left**2).sum(axis=0)
+        is_free = ~np.isin(np.arange(M), chosen) & (e > 1e-10 * (whole**2).sum(axis=0))
+        score = ((D.T @ slope) ** 2).sum(axis=1) / np.where(is_free, e, np.inf)
+        chosen = [*chosen, int(np.argmax(score >= score.max() * (1 - TIE)))]
+        coef = np.vstack([coef, np.zeros(Y.shape[1])])
+        coef, b = minimised(
+            loss, D[:, chosen], Y, weight, alpha, coef, b, fit_intercept
+        )
+        models.append((list(chosen), coef.copy(), b.copy()))
+    return models

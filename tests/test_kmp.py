@@ -601,7 +601,7 @@ def test_folds_follow_random_state(regression):
 def test_verbose_shows_a_bar(regression, capfd):
     KMPRegressor(verbose=1, **FAST).fit(*regression)
     shown = "".join(capfd.readouterr())
-    assert re.search(r"12/12.*mse", shown)
+    assert re.search(r"12/12.*loss", shown)
     KMPRegressor(verbose=0, **FAST).fit(*regression)
     assert "".join(capfd.readouterr()) == ""
 
@@ -609,7 +609,7 @@ def test_verbose_shows_a_bar(regression, capfd):
 def test_verbose_without_tqdm(regression, capfd, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "tqdm.auto", None)
     KMPRegressor(verbose=True, **FAST).fit(*regression)
-    assert re.search(r"12/12 mse", capfd.readouterr().err)
+    assert re.search(r"12/12 loss", capfd.readouterr().err)
 
 
 def test_an_interrupt_leaves_a_model_and_a_warning(regression):

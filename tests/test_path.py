@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pursuit.expansions import Expansion, staged_values
+from pursuit.expansions import Expansion
 from pursuit.kernels import Gaussian
-from pursuit.path import Path, SeparatePaths
+from pursuit.path import OrthogonalPath, SeparatePaths
 
 
 def path_on(D, Y, atoms, fit_intercept=True, stop_reason="max_support"):
@@ -24,7 +24,7 @@ def path_on(D, Y, atoms, fit_intercept=True, stop_reason="max_support"):
         ((Y - Q[:, : n + first] @ loads[: n + first]) ** 2).sum() / len(Y)
         for n in range(len(atoms) + 1)
     ]
-    return Path(
+    return OrthogonalPath(
         atoms=np.array(atoms, dtype=int),
         triangle=triangle,
         loads=loads,
@@ -57,7 +57,7 @@ def test_law_every_size_is_least_squares_on_its_atoms(seed, fit_intercept, n):
 
 
 def test_atoms_chosen_again_are_summed():
-    path = Path(
+    path = OrthogonalPath(
         atoms=np.array([5, 2, 5, 5]),
         triangle=np.eye(4),
         loads=np.array([[1.0], [10.0], [100.0], [1000.0]]),
@@ -72,7 +72,7 @@ def test_atoms_chosen_again_are_summed():
     for n, coef in wanted.items():
         assert path.coefficients(n)[1].tolist() == [coef]
     K = np.array([[1.0, 2.0], [0.0, -1.0]])
-    stages = list(staged_values(path, K))
+    stages = list(path.staged_values(K))
     assert len(stages) == 4
     for n, values in enumerate(stages, start=1):
         support, coef, _ = path.coefficients(n)
@@ -126,7 +126,7 @@ def test_the_empty_path(data):
         support, coef, intercept = path.coefficients(0)
         assert (len(path), len(support), coef.shape) == (0, 0, (2, 0))
         np.testing.assert_allclose(intercept, Y.mean(axis=0) * fit_intercept)
-        assert list(staged_values(path, np.zeros((4, 0)))) == []
+        assert list(path.staged_values(np.zeros((4, 0)))) == []
 
 
 # -- one path for each output ------------------------------------------------------
@@ -167,7 +167,7 @@ def test_separate_coefficients_are_those_of_each_path(separate, data, size):
 def test_stages_of_separate_paths(separate, data):
     D, _ = data
     K = D[:, separate.support]
-    stages = list(staged_values(separate, K))
+    stages = list(separate.staged_values(K))
     assert len(stages) == 3
     for n, values in enumerate(stages, start=1):
         support, coef, intercept = separate.coefficients(n)

@@ -17,7 +17,8 @@ from sklearn.preprocessing import scale
 from pursuit._atoms import Atoms
 from pursuit.dictionaries import OneKernel, Precomputed
 from pursuit.kernels import FunctionKernel, Gaussian
-from pursuit.pursuit import METHODS, Problem, Pursuit, run, state_bytes
+from pursuit.problem import METHODS, Problem
+from pursuit.pursuit import Pursuit, run
 from pursuit.random_pursuit import RandomPursuit
 from pursuit.selection import leave_one_out_errors, make_folds, without
 
@@ -878,11 +879,11 @@ def test_random_candidates_make_no_pass():
 
 
 def test_state_grows_with_everything():
-    base = state_bytes(1000, 1000, 100)
+    base = Pursuit.state_bytes(1000, 1000, 100)
     assert base < 1 << 27
     for more in [(2000, 1000, 100), (1000, 2000, 100), (1000, 1000, 200)]:
-        assert state_bytes(*more) > base
-    assert state_bytes(1000, 1000, 100, 10) > base
+        assert Pursuit.state_bytes(*more) > base
+    assert Pursuit.state_bytes(1000, 1000, 100, 10) > base
 
 
 def test_folds_of_one_dictionary_are_pursuits_of_their_own_rows():

@@ -11,13 +11,16 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit._atoms import Atoms
-from pursuit.pursuit import METHODS, Problem, Pursuit, run
+from pursuit.judging import Mistakes
+from pursuit.loss_pursuit import LossPursuit
+from pursuit.problem import METHODS, Problem
+from pursuit.pursuit import Pursuit, run
 from pursuit.selection import (
     CV_PATIENCE,
     Curve,
     SearchInterrupted,
     held_out_curves,
-    held_out_mistakes,
+    hold_out,
     make_folds,
 )
 
@@ -296,7 +299,10 @@ def test_the_fewest_mistakes_make_a_classifier_smaller():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_mistakes_are_those_of_the_held_out_predictions(rng, n_classes, fit_intercept):
+@pytest.mark.parametrize("kind", [Pursuit, LossPursuit])
+def test_mistakes_are_those_of_the_held_out_predictions(
+    rng, n_classes, fit_intercept, kind
+):
     X = rng.normal(size=(60, 2))
     codes = rng.integers(n_classes, size=60)
     Y = np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)
@@ -311,14 +317,47 @@ def test_mistakes_are_those_of_the_held_out_predictions(rng, n_classes, fit_inte
         alpha=0.1,
         fit_intercept=fit_intercept,
         max_steps=9,
+        judge=Mistakes(Y),
     )
     atoms = Atoms(60, 60, lambda i: A[i], 60, A)
-    pursuit = Pursuit(atoms, problem)
+    pursuit = kind(atoms, problem)
     run(atoms, [pursuit])
     path = pursuit.path()
-    for size, share in enumerate(held_out_mistakes(pursuit)):
+    for size, share in enumerate(pursuit.judged):
         support, coef, intercept = path.coefficients(size)
         values = coef @ A[support][:, fold] + intercept[:, None]
         found = values[0] > 0 if n_classes == 2 else values.argmax(axis=0)
         wrong = found != codes[fold]
         assert share == pytest.approx(np.average(wrong, weights=problem.held_out[fold]))
+
+
+# -- the part held out -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 40, 120, 260, 1001])
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize("is_class", [True, False])
+def test_every_class_and_range_has_its_share_held_out(n, share, is_class, rng):
+    X = rng.normal(size=(n, 2))
+    y = (
+        np.sort(rng.integers(3, size=n)).astype(float)
+        if is_class
+        else rng.normal(size=n)
+    )
+    held = hold_out(X, y, np.ones(n), share, 0, is_class)
+    assert held.sum() == min(max(1, round(share * n)), n - 1)
+    order = np.argsort(y, kind="stable")
+    for part in np.array_split(order, 3):
+        assert abs(held[part].sum() - share * len(part)) <= 3
+    other = rng.permutation(n)
+    np.testing.assert_array_equal(
+        hold_out(X[other], y[other], np.ones(n), share, 0, is_class), held[other]
+    )
+
+
+def test_equal_rows_are_held_out_together():
+    X = np.repeat(np.arange(20.0), 3)[:, None]
+    held = hold_out(X, np.zeros(60), np.ones(60), 0.3, 0, True).reshape(20, 3)
+    assert np.all(held == held[:, :1])
+    assert held[:, 0].sum() == 6
+    assert hold_out(X[:3], np.zeros(3), np.ones(3), 0.3, 0, True) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .pursuit import Pursuit
+from .problem import Steps
 
 __all__ = ["CallbackSupport", "StepReporter", "with_callbacks"]
 
@@ -43,14 +43,14 @@ class StepReporter:
         estimator: Any,
         n_steps: int,
         data: dict[str, Any],
-        attributes: Callable[[Sequence[Pursuit], Any, int], dict[str, Any]],
+        attributes: Callable[[Sequence[Steps], Any, int], dict[str, Any]],
     ) -> None:
         self._estimator, self._data, self._attributes = estimator, data, attributes
         self._n_told = 0
         self._context = estimator._init_callback_context(max_subtasks=n_steps)
         self._context.call_on_fit_task_begin(estimator=estimator, **data)
 
-    def __call__(self, pursuits: Sequence[Pursuit], dictionary: Any) -> bool:
+    def __call__(self, pursuits: Sequence[Steps], dictionary: Any) -> bool:
         """Tell about the steps taken since; return whether a callback wants to stop.
 
         Steps that were taken after the one at which it does are taken back.
@@ -63,7 +63,7 @@ class StepReporter:
                 return True
         return False
 
-    def _tell(self, pursuits: Sequence[Pursuit], dictionary: Any, n: int) -> bool:
+    def _tell(self, pursuits: Sequence[Steps], dictionary: Any, n: int) -> bool:
         step = self._context.subcontext(task_name="step")
         step.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         return bool(

@@ -16,6 +16,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
 
 from ._distances import paired_rows, squared_distances
+from ._quantiles import lower_quantile
 
 RULES = ("median", "scale", "auto")
 
@@ -60,7 +61,7 @@ def median_gamma(
     positive = D > 0
     if not positive.any():
         return 1.0
-    median = _weighted_median(D[positive], pair_weights[positive])
+    median = lower_quantile(D[positive], pair_weights[positive], 0.5)
     return _finite_inverse(median, unit, 2 if metric == "sqeuclidean" else 1)
 
 
@@ -115,14 +116,6 @@ def _distances(X: Any, metric: str) -> np.ndarray:
         return manhattan_distances(X)
     rows, _ = paired_rows(X, X)
     return squared_distances(rows, rows, np.empty((len(rows), len(rows))))
-
-
-def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    order = np.argsort(values, kind="stable")
-    cumulated = np.cumsum(weights[order])
-    # Half the weight up to rounding is half the weight.
-    half = 0.5 * cumulated[-1] * (1.0 - 1e-12)
-    return float(values[order[np.searchsorted(cumulated, half)]])
 
 
 def _distinct(X: Any, weights: np.ndarray) -> tuple[Any, np.ndarray]:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from .kernels import Kernel
-from .path import Path, SeparatePaths
 
 # Values of the kernel held at a time when predicting: 32 MiB of float64.
 _BLOCK = 1 << 22
@@ -56,39 +54,3 @@ def kernel_blocks(
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         yield rows, kernel(X[rows], centers)
-
-
-def staged_values(path: Path | SeparatePaths, K: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the values (n, n_outputs) of the path's models of sizes 1, 2, ...
-
-    ``K`` (n, n_distinct_atoms) holds the values of the atoms ``path.support``.
-    """
-    if isinstance(path, Path):
-        yield from _staged(path, K)
-        return
-    place = {int(atom): j for j, atom in enumerate(path.support)}
-    columns = [[place[int(atom)] for atom in p.support] for p in path.paths]
-    stages = [_staged(p, K[:, c]) for p, c in zip(path.paths, columns, strict=True)]
-    values = [_start(p, len(K)) for p in path.paths]
-    for _ in range(len(path)):
-        values = [next(s, v) for s, v in zip(stages, values, strict=True)]
-        yield np.column_stack(values)
-
-
-def _start(path: Path, n: int) -> np.ndarray:
-    return np.tile(path.coefficients(0)[2], (n, 1))
-
-
-def _staged(path: Path, K: np.ndarray) -> Iterator[np.ndarray]:
-    """One triangular solve gives the directions' values; each size adds a column."""
-    if not len(path):
-        return
-    chosen = K[:, path.positions]
-    if path.has_intercept:
-        chosen = np.column_stack([np.ones(len(K)), chosen])
-    directions = solve_triangular(path.triangle, chosen.T, trans="T")
-    first = int(path.has_intercept)
-    values = _start(path, len(K))
-    for direction, load in zip(directions[first:], path.loads[first:], strict=True):
-        values = values + np.outer(direction, load)
-        yield values

@@ -18,11 +18,12 @@ import numpy as np
 from ._progress import Progress
 from .path import Path
 from .plan import Dictionary, Plan
-from .pursuit import Problem, Pursuit, run
+from .problem import Problem, Steps
+from .pursuit import Pursuit, run
 from .search import Trial, search, winner
-from .selection import Curve, held_out_mistakes, leave_one_out_errors, without
+from .selection import Curve, held_out_errors, leave_one_out_errors, without
 
-OnStep = Callable[[Sequence[Pursuit], Dictionary], bool]
+OnStep = Callable[[Sequence[Steps], Dictionary], bool]
 
 # In the order in which they matter where several paths ended differently.
 REASONS = {
@@ -30,7 +31,7 @@ REASONS = {
     "callback": "callback: a callback asked to stop",
     "exhausted": "exhausted: no remaining candidate lies outside the span of the "
     "chosen ones by more than tol and is correlated with the residue",
-    "exact": "exact: the training targets are reproduced",
+    "exact": "exact: the training loss cannot fall further",
     "patience": "patience: the held-out error stopped falling",
     "max_support": "max_support: as many steps as were asked for",
 }
@@ -109,7 +110,7 @@ def _pursue(
     problems: list[Problem],
     dictionary: Dictionary,
     on_step: OnStep | None,
-) -> list[Pursuit]:
+) -> list[Steps]:
     atoms, _ = plan.bind(dictionary, X, problems)
     if plan.selection == "validation" and plan.folds:
         fold = plan.folds[0]
@@ -119,14 +120,14 @@ def _pursue(
     total = sum(p.max_steps for p in problems)
     with Progress(total, "pursuit", plan.verbose, unit="point") as progress:
 
-        def watch(pursuits: Sequence[Pursuit]) -> None:
+        def watch(pursuits: Sequence[Steps]) -> None:
             for p in pursuits:
                 _stop_if_impatient(plan, p)
             if on_step is not None and on_step(pursuits, dictionary):
                 for p in pursuits:
                     p.stop_reason = "callback"
             progress.show(
-                sum(p.n_steps for p in pursuits), mse=_training_error(pursuits)
+                sum(p.n_steps for p in pursuits), loss=_training_error(pursuits)
             )
 
         run(atoms, pursuits, watch)
@@ -139,7 +140,7 @@ def _pursue(
     return pursuits
 
 
-def _training_error(pursuits: Sequence[Pursuit]) -> float:
+def _training_error(pursuits: Sequence[Steps]) -> float:
     return sum(float(p.errors[p.n_steps, 0] / p.problem.weight.sum()) for p in pursuits)
 
 
@@ -152,32 +153,33 @@ def _chooses_own_size(plan: Plan) -> bool:
     )
 
 
-def _own_errors(plan: Plan, p: Pursuit) -> np.ndarray:
+def _own_errors(plan: Plan, p: Steps) -> np.ndarray:
     if plan.selection == "loo":
+        assert isinstance(p, Pursuit)
         return leave_one_out_errors(p)
-    return p.errors[: p.n_steps + 1, 1]
+    return held_out_errors(p, plan.is_scored)
 
 
-def _stop_if_impatient(plan: Plan, p: Pursuit) -> None:
+def _stop_if_impatient(plan: Plan, p: Steps) -> None:
     if p.stop_reason is None and _chooses_own_size(plan):
         errors = _own_errors(plan, p)
         if plan.patience.length(errors) < len(errors):
             p.stop_reason = "patience"
 
 
-def _own_size(plan: Plan, p: Pursuit) -> tuple[int, int]:
+def _own_size(plan: Plan, p: Steps) -> tuple[int, int]:
     """Return the size chosen, and the one at which patience ended."""
     errors = _own_errors(plan, p)
     seen = plan.patience.length(errors)
     mistakes = None
-    if plan.is_class and plan.selection == "validation" and p.problem.is_orthogonal:
-        mistakes = held_out_mistakes(p)[:seen]
+    if plan.is_class and plan.selection == "validation" and not plan.is_scored:
+        mistakes = p.judged[:seen]
     # One path has no folds to tell its noise by.
     curve = Curve(errors[:seen], np.zeros(seen), mistakes)
     return curve.best(plan.tolerance), seen - 1
 
 
-def _reason(pursuits: list[Pursuit], is_shortened: bool) -> str:
+def _reason(pursuits: list[Steps], is_shortened: bool) -> str:
     """Return why the paths end: the first of the reasons that holds for any."""
     found = {p.stop_reason for p in pursuits}
     if is_shortened:

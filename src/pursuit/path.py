@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -19,23 +20,17 @@ class Path:
     ----------
     atoms : ndarray of shape (n_steps,)
         The atom chosen at each step, as an index into the dictionary.
-    triangle : ndarray
-        Upper triangular: the chosen atoms (after the constant, where there is one) in
-        terms of the orthonormal directions.
-    loads : ndarray of shape (n_directions, n_outputs)
-        The directions' coefficients.
     errors : ndarray of shape (n_steps + 1,)
-        Mean squared training error (summed over outputs) at sizes 0, 1, ..., n_steps.
+        Mean training loss (summed over outputs) at sizes 0, 1, ..., n_steps.
     gains : ndarray of shape (n_steps,)
-        The score that won each step: the drop of the (penalised) squared error for
-        pre-fitting and basic, the basic criterion for back-fitting.
+        The score that won each step: the drop of the penalised loss that pre-fitting
+        and basic foresee (squared loss: the drop itself), the basic criterion for
+        back-fitting.
     has_intercept : bool
     stop_reason : str
     """
 
     atoms: np.ndarray
-    triangle: np.ndarray
-    loads: np.ndarray
     errors: np.ndarray
     gains: np.ndarray
     has_intercept: bool
@@ -54,6 +49,11 @@ class Path:
         """Where each step's atom stands in :attr:`support`."""
         return _first_occurrences(self.atoms)[1]
 
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs."""
+        raise NotImplementedError
+
     def coefficients(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return support, coefficients and intercept of the model after ``size`` steps.
 
@@ -65,31 +65,47 @@ class Path:
         intercept : ndarray of shape (n_outputs,)
         """
         size = self._checked(size)
+        solved = self._coefficients_of_steps(size)
         first = int(self.has_intercept)
-        b = size + first
-        solved = solve_triangular(self.triangle[:b, :b], self.loads[:b]) if b else None
-        n_outputs = self.loads.shape[1]
-        intercept = np.zeros(n_outputs) if not first or solved is None else solved[0]
-        if not size or solved is None:
-            return self.atoms[:0], np.zeros((n_outputs, 0)), intercept
+        intercept = solved[0] if first else np.zeros(self.n_outputs)
         # The basic method may choose an atom again: its coefficients add up.
         support, position = _first_occurrences(self.atoms[:size])
-        coef = np.zeros((n_outputs, len(support)))
+        coef = np.zeros((self.n_outputs, len(support)))
         np.add.at(coef.T, position, solved[first:])
         return support, coef, intercept
 
-    def truncate(self, size: int) -> Path:
+    def _coefficients_of_steps(self, size: int) -> np.ndarray:
+        """Return the coefficients (b, n_outputs) of the constant and of each step."""
+        raise NotImplementedError
+
+    def staged_values(self, K: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the values (n, n_outputs) of the models of sizes 1, 2, ...
+
+        ``K`` (n, n_distinct_atoms) holds the values of the atoms :attr:`support`.
+        """
+        raise NotImplementedError
+
+    def _chosen_values(self, K: np.ndarray) -> np.ndarray:
+        """Return the values of the constant, where there is one, and of each step."""
+        chosen = K[:, self.positions]
+        if self.has_intercept:
+            chosen = np.column_stack([np.ones(len(K)), chosen])
+        return chosen
+
+    def truncate(self, size: int) -> Self:
         """Return the path's first ``size`` steps."""
         size = self._checked(size)
-        b = size + int(self.has_intercept)
         return replace(
             self,
             atoms=self.atoms[:size],
-            triangle=self.triangle[:b, :b],
-            loads=self.loads[:b],
             errors=self.errors[: size + 1],
             gains=self.gains[:size],
+            **self._shortened(size),
         )
+
+    def _shortened(self, size: int) -> dict[str, Any]:
+        """Return what a kind of path has besides, for its first steps."""
+        raise NotImplementedError
 
     def _checked(self, size: int) -> int:
         if not 0 <= size <= len(self):
@@ -97,6 +113,84 @@ class Path:
                 f"size={size!r} is not on the path, which has sizes 0 to {len(self)}."
             )
         return int(size)
+
+
+@dataclass(frozen=True, eq=False)
+class OrthogonalPath(Path):
+    """A path under squared loss, where a step leaves earlier directions as they are.
+
+    Attributes
+    ----------
+    triangle : ndarray
+        Upper triangular: the chosen atoms (after the constant, where there is one) in
+        terms of the orthonormal directions.
+    loads : ndarray of shape (n_directions, n_outputs)
+        The directions' coefficients.
+    """
+
+    triangle: np.ndarray
+    loads: np.ndarray
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs."""
+        return self.loads.shape[1]
+
+    def _coefficients_of_steps(self, size: int) -> np.ndarray:
+        b = size + int(self.has_intercept)
+        if not b:
+            return self.loads[:0]
+        return solve_triangular(self.triangle[:b, :b], self.loads[:b])
+
+    def staged_values(self, K: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the values of the models of sizes 1, 2, ...
+
+        One triangular solve gives the directions' values; each size adds a column.
+        """
+        if not len(self):
+            return
+        chosen = self._chosen_values(K)
+        directions = solve_triangular(self.triangle, chosen.T, trans="T")
+        first = int(self.has_intercept)
+        values = directions[:first].T @ self.loads[:first]
+        for direction, load in zip(directions[first:], self.loads[first:], strict=True):
+            values = values + np.outer(direction, load)
+            yield values
+
+    def _shortened(self, size: int) -> dict[str, Any]:
+        b = size + int(self.has_intercept)
+        return {"triangle": self.triangle[:b, :b], "loads": self.loads[:b]}
+
+
+@dataclass(frozen=True, eq=False)
+class RefittedPath(Path):
+    """A path whose coefficients are all new at every step.
+
+    Attributes
+    ----------
+    coefs : tuple of ndarray
+        At sizes 0, 1, ...: the coefficients (n_outputs, b) of the constant, where
+        there is one, and of each step.
+    """
+
+    coefs: tuple[np.ndarray, ...]
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs."""
+        return len(self.coefs[0])
+
+    def _coefficients_of_steps(self, size: int) -> np.ndarray:
+        return self.coefs[size].T
+
+    def staged_values(self, K: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the values of the models of sizes 1, 2, ..."""
+        chosen = self._chosen_values(K)
+        for coef in self.coefs[1:]:
+            yield chosen[:, : coef.shape[1]] @ coef.T
+
+    def _shortened(self, size: int) -> dict[str, Any]:
+        return {"coefs": self.coefs[: size + 1]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +220,7 @@ class SeparatePaths:
 
     @property
     def errors(self) -> np.ndarray:
-        """Mean squared training error, summed over outputs, at sizes 0, 1, ..."""
+        """Mean training loss, summed over outputs, at sizes 0, 1, ..."""
         size = len(self) + 1
         return np.sum(
             [np.pad(p.errors, (0, size - len(p.errors)), "edge") for p in self.paths],
@@ -161,6 +255,19 @@ class SeparatePaths:
         for row, (own, values, _) in zip(coef, parts, strict=True):
             row[[place[int(atom)] for atom in own]] = values[0]
         return support, coef, np.concatenate([b for _, _, b in parts])
+
+    def staged_values(self, K: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the values (n, n_outputs) of sizes 1, 2, ..., as a path does."""
+        place = {int(atom): j for j, atom in enumerate(self.support)}
+        columns = [[place[int(atom)] for atom in p.support] for p in self.paths]
+        stages = [
+            p.staged_values(K[:, own])
+            for p, own in zip(self.paths, columns, strict=True)
+        ]
+        values = [np.tile(p.coefficients(0)[2], (len(K), 1)) for p in self.paths]
+        for _ in range(len(self)):
+            values = [next(s, v) for s, v in zip(stages, values, strict=True)]
+            yield np.column_stack(values)
 
 
 def _first_occurrences(atoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,9 +10,13 @@ import numpy as np
 
 from ._atoms import Atoms
 from .dictionaries import OneKernel, Precomputed
+from .judging import Mistakes
+from .loss_pursuit import LossPursuit
+from .losses import Loss
 from .path import Path
-from .pursuit import Problem, Pursuit, state_bytes
-from .random_pursuit import RandomPursuit
+from .problem import Judge, Problem, Steps
+from .pursuit import Pursuit
+from .random_pursuit import RandomLossPursuit, RandomPursuit
 from .stopping import Patience
 
 Dictionary = OneKernel | Precomputed
@@ -49,8 +53,11 @@ class Plan:
         As in :meth:`pursuit.selection.Curve.best`.
     patience : Patience
         When "validation" and "loo" give up.
-    method, fit_intercept, tol
-        As in :class:`pursuit.pursuit.Problem`.
+    loss : Loss
+    score : callable or None
+        Judges held-out rows instead of the loss.
+    method, backfit_every, fit_intercept, tol
+        As in :class:`pursuit.problem.Problem`.
     max_steps : int
     is_class : bool
         Whether the targets stand for classes.
@@ -77,7 +84,10 @@ class Plan:
     selection: str | None
     tolerance: float | str
     patience: Patience
+    loss: Loss
+    score: Judge | None
     method: str
+    backfit_every: int
     fit_intercept: bool
     tol: float
     max_steps: int
@@ -97,29 +107,40 @@ class Plan:
 
     def problems(self, Y: np.ndarray, weight: np.ndarray) -> list[Problem]:
         """Return one problem for all targets ``Y`` (T, l), or one for each."""
-        whole = Problem(
-            Y=Y,
-            weight=weight,
-            held_out=np.zeros(len(weight)),
-            candidates=np.ones(len(self.centers), dtype=bool),
-            method=self.method,
-            alpha=self.alphas[0],
-            fit_intercept=self.fit_intercept,
-            max_steps=self.max_steps,
-            tol=self.tol,
-        )
-        if self.is_shared:
-            return [whole]
-        return [replace(whole, Y=Y[t : t + 1]) for t in range(len(Y))]
+        parts = [Y] if self.is_shared else [Y[t : t + 1] for t in range(len(Y))]
+        return [
+            Problem(
+                Y=part,
+                weight=weight,
+                held_out=np.zeros(len(weight)),
+                candidates=np.ones(len(self.centers), dtype=bool),
+                method=self.method,
+                alpha=self.alphas[0],
+                fit_intercept=self.fit_intercept,
+                max_steps=self.max_steps,
+                tol=self.tol,
+                loss=self.loss,
+                backfit_every=self.backfit_every,
+                judge=self.score or (Mistakes(part) if self.is_class else None),
+            )
+            for part in parts
+        ]
 
-    def pursuit(self, atoms: Atoms, problem: Problem) -> Pursuit:
+    @property
+    def is_scored(self) -> bool:
+        """Whether held-out rows are judged by a score instead of the loss."""
+        return self.score is not None
+
+    def pursuit(self, atoms: Atoms, problem: Problem) -> Steps:
         """Return a pursuit of the planned kind."""
         if self.n_redrawn is None:
-            return Pursuit(atoms, problem)
+            kind = Pursuit if problem.is_least_squares else LossPursuit
+            return kind(atoms, problem)
         rng = np.random.default_rng(self.seed)
-        return RandomPursuit(atoms, problem, self.n_redrawn, rng)
+        drawing = RandomPursuit if problem.is_least_squares else RandomLossPursuit
+        return drawing(atoms, problem, self.n_redrawn, rng)
 
-    def path_of(self, pursuit: Pursuit) -> Path:
+    def path_of(self, pursuit: Steps) -> Path:
         """Return a pursuit's path so far, with rows of the data as its atoms."""
         path = pursuit.path()
         return replace(path, atoms=self.centers[path.atoms])
@@ -129,7 +150,9 @@ class Plan:
     ) -> tuple[Atoms, int]:
         """Return the atoms, and how many pursuits the memory allows beside them."""
         n_rows, n_atoms = len(problems[0].weight), len(self.centers)
-        one = state_bytes(n_rows, n_atoms, problems[0].max_steps, len(problems[0].Y))
+        kind = Pursuit if problems[0].is_least_squares else LossPursuit
+        size = problems[0].max_steps, len(problems[0].Y)
+        one = kind.state_bytes(n_rows, n_atoms, *size)
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
         memory = max(

@@ -26,7 +26,6 @@ chosen atom is ``sqrt(alpha)`` at row n and 0 elsewhere.  These rows are the tai
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,9 +33,8 @@ from ._atoms import Atoms
 from ._loops import first_largest, inner, pursue_among, reduce_residue, update
 from ._pool import LOOKS, MOST, Looks, Pool
 from ._threads import one_blas_thread
-from .path import Path
-
-METHODS = ("pre-fitting", "back-fitting", "basic")
+from .path import OrthogonalPath
+from .problem import Problem, Steps
 
 # Targets that differ from a constant by less than this share are one.
 _CONSTANT = 1e-14
@@ -56,48 +54,7 @@ _DRIFT = 1e-6
 _FEWEST = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What one pursuit fits.
-
-    Attributes
-    ----------
-    Y : ndarray of shape (T, l)
-        Targets, one a row.
-    weight : ndarray of shape (l,)
-        Sample weights; rows of weight 0 are not fitted.
-    held_out : ndarray of shape (l,)
-        Weights under which the held-out error is recorded.
-    candidates : ndarray of bool of shape (M,)
-        The atoms that may be chosen.
-    method : {"pre-fitting", "back-fitting", "basic"}
-    alpha : float
-        Ridge on the coefficients.
-    fit_intercept : bool
-        Whether an unpenalised constant is always present.
-    max_steps : int
-    tol : float
-        An atom whose squared norm outside the span is below ``tol`` times its
-        squared norm counts as dependent and is passed over.
-    """
-
-    Y: np.ndarray
-    weight: np.ndarray
-    held_out: np.ndarray
-    candidates: np.ndarray
-    method: str = "pre-fitting"
-    alpha: float = 0.0
-    fit_intercept: bool = True
-    max_steps: int = 100
-    tol: float = 1e-14
-
-    @property
-    def is_orthogonal(self) -> bool:
-        """Whether all coefficients are optimised at each step."""
-        return self.method != "basic"
-
-
-class Pursuit:
+class Pursuit(Steps):
     """One pursuit in progress: asks for correlations, then steps as far as they reach.
 
     ``propose`` returns vectors, the driver correlates them with all atoms, and
@@ -109,16 +66,12 @@ class Pursuit:
     and ``tri[:b, :b]`` the triangle with ``atoms = tri.T @ Q``.
     """
 
-    # Whether the squared norms of all atoms are wanted at the start.
-    needs_norms = True
-
     def __init__(self, atoms: Atoms, problem: Problem, speculate: bool = True):
-        self.atoms, self.problem = atoms, problem
+        super().__init__(atoms, problem)
         self._speculate = speculate
         n_targets, n_rows = problem.Y.shape
         n_max = problem.max_steps
         tail = n_max if problem.alpha > 0 and problem.is_orthogonal else 0
-        self._offset = int(problem.fit_intercept)
         size = n_max + self._offset
         self._w = np.concatenate([problem.weight, np.ones(tail)])
         self.Q = np.zeros((size, n_rows + tail))
@@ -126,11 +79,6 @@ class Pursuit:
         self.R[:, :n_rows] = problem.Y
         self.loads = np.zeros((size, n_targets))
         self.tri = np.zeros((size, size))
-        self.n_steps = 0
-        self.chosen = np.full(n_max, -1)
-        self.errors = np.zeros((n_max + 1, 2))
-        self.gains = np.zeros(n_max)
-        self.stop_reason: str | None = None
         self._squared_y = 0.0
         self._n_guesses = 2 * _FEWEST
         self._started = False
@@ -161,6 +109,8 @@ class Pursuit:
             self.R, constant, load, problem.weight, problem.held_out
         )
         self._squared_y = self.errors[0, 0]
+        self._values = np.zeros((len(self.R), len(self._held_out)))
+        self._judge_change(0, constant, load)
         whole = float(((problem.Y**2) @ problem.weight).sum())
         if self._squared_y <= _CONSTANT**2 * whole:
             self.stop_reason = "exact"
@@ -243,10 +193,6 @@ class Pursuit:
         if self.errors[self.n_steps, 0] <= 1e-24 * self._squared_y:
             return "exact"
         return "exhausted"
-
-    @property
-    def _basis_size(self) -> int:
-        return self.n_steps + self._offset
 
     @property
     def _span_size(self) -> int:
@@ -392,18 +338,24 @@ class Pursuit:
         )
         self.chosen[n] = k
         self.gains[n] = gain
+        self._judge_change(n + 1, u, a)
+
+    def _judge_change(self, size: int, u: np.ndarray, a: np.ndarray) -> None:
+        """Have the held-out values judged after they changed by ``a`` times ``u``.
+
+        They are summed up: targets less residue would betray the targets by rounding.
+        """
+        if self.problem.judge is not None:
+            self._values += a[:, None] * u[self._held_out]
+            self._judge(size, self._values)
 
     # -- the result ----------------------------------------------------------------
 
-    def take_back(self, n_steps: int) -> None:
-        """End the pursuit as it was after ``n_steps``; it cannot go on."""
-        self.n_steps = min(self.n_steps, n_steps)
-
-    def path(self) -> Path:
+    def path(self) -> OrthogonalPath:
         """Return the path so far, a value of its own."""
         n, b = self.n_steps, self._basis_size
         total = self.problem.weight.sum()
-        return Path(
+        return OrthogonalPath(
             atoms=self.chosen[:n].copy(),
             triangle=self.tri[:b, :b].copy(),
             loads=self.loads[:b].copy(),
@@ -413,21 +365,21 @@ class Pursuit:
             stop_reason=self.stop_reason or "unfinished",
         )
 
-
-def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
-    """Return about how many bytes one pursuit holds besides the atoms."""
-    width = n_rows + n_steps
-    directions = (n_steps + 1) * (width + n_atoms + n_steps)
-    pool = 2 * MOST * (width + n_atoms) + 3 * MOST * n_atoms
-    looks = LOOKS * (n_rows + LOOKS)
-    candidates = (n_targets + 4) * n_atoms + 2 * n_targets * width
-    return 8 * (directions + pool + looks + candidates)
+    @staticmethod
+    def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
+        """Return about how many bytes one pursuit holds besides the atoms."""
+        width = n_rows + n_steps
+        directions = (n_steps + 1) * (width + n_atoms + n_steps)
+        pool = 2 * MOST * (width + n_atoms) + 3 * MOST * n_atoms
+        looks = LOOKS * (n_rows + LOOKS)
+        candidates = (n_targets + 4) * n_atoms + 2 * n_targets * width
+        return 8 * (directions + pool + looks + candidates)
 
 
 def run(
     atoms: Atoms,
-    pursuits: Sequence[Pursuit],
-    watch: Callable[[Sequence[Pursuit]], None] | None = None,
+    pursuits: Sequence[Steps],
+    watch: Callable[[Sequence[Steps]], None] | None = None,
 ) -> None:
     """Drive pursuits over one dictionary to their ends, sharing each pass.
 
@@ -437,7 +389,7 @@ def run(
     Parameters
     ----------
     atoms : Atoms
-    pursuits : sequence of Pursuit
+    pursuits : sequence of Steps
     watch : callable, optional
         Called after every round; may set a pursuit's ``stop_reason``.
     """
@@ -451,8 +403,8 @@ def run(
 
 def _run(
     atoms: Atoms,
-    pursuits: Sequence[Pursuit],
-    watch: Callable[[Sequence[Pursuit]], None],
+    pursuits: Sequence[Steps],
+    watch: Callable[[Sequence[Steps]], None],
 ) -> None:
     active = [p for p in pursuits if p.stop_reason is None]
     norms = _initial_norms(atoms, active)
@@ -470,7 +422,7 @@ def _run(
         active = [p for p in active if p.stop_reason is None]
 
 
-def _initial_norms(atoms: Atoms, pursuits: Sequence[Pursuit]) -> dict[int, np.ndarray]:
+def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndarray]:
     """Return each pursuit's squared norms, computed once for each weighting."""
     pursuits = [p for p in pursuits if p.needs_norms]
     weights = {id(p.problem.weight): p.problem.weight for p in pursuits}

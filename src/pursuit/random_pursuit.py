@@ -1,4 +1,4 @@
-"""A pursuit that draws its candidates anew at each step (the 59-trick)."""
+"""Pursuits that draw their candidates anew at each step (the 59-trick)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 
 from ._atoms import Atoms
 from ._loops import first_largest, inner
-from .pursuit import NOISE, Problem, Pursuit
+from .loss_pursuit import Candidates, LossPursuit
+from .problem import Problem
+from .pursuit import NOISE, Pursuit
 
 
 class RandomPursuit(Pursuit):
@@ -113,3 +115,54 @@ class RandomPursuit(Pursuit):
         if i < 0:
             return None
         return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
+
+
+class RandomLossPursuit(LossPursuit):
+    """The same with a few candidates, drawn anew at each step (the 59-trick)."""
+
+    def __init__(
+        self,
+        atoms: Atoms,
+        problem: Problem,
+        n_candidates: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._n_drawn, self._rng = n_candidates, rng
+        super().__init__(atoms, problem)
+
+    needs_norms = False
+
+    def propose(self) -> np.ndarray:
+        """Complete the last step; no vectors are wanted."""
+        self._complete()
+        return np.zeros((0, self.atoms.n_rows))
+
+    def _begin_candidates(self) -> None:
+        """Know nothing of atoms that are not drawn."""
+
+    def advance(
+        self, correlations: np.ndarray, norms: np.ndarray | None = None
+    ) -> None:
+        """Choose the best of some candidates drawn at random."""
+        if self.stop_reason is not None:
+            return
+        left = np.flatnonzero(self._open)
+        if not len(left):
+            self.stop_reason = self._why_none()
+            return
+        n = min(self._n_drawn, len(left))
+        drawn = np.sort(self._rng.choice(left, n, replace=False))
+        self._look_at(drawn)
+        if self._pending is None:
+            # None of those drawn adds anything: they need not be drawn again.
+            self._open[drawn] = False
+            self.stop_reason = None
+
+    def _look_at(self, drawn: np.ndarray) -> None:
+        A, metric = self.atoms.columns(drawn), self._choice_metric
+        norms = (A * A) @ metric
+        among = Candidates(drawn, norms, norms + self.problem.alpha)
+        for p in (self._known_directions() * metric) @ A.T:
+            among.leave_out(p)
+        slope = self._objective.rows(self._objective.descent(self.F))
+        self._choose(among, slope @ A.T)

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from ._progress import Progress
 from .plan import Dictionary, Plan
-from .pursuit import Problem
+from .problem import Problem
 from .selection import Curve, SearchInterrupted, held_out_curves
 
 
@@ -142,7 +142,7 @@ def _trials(
         alphas,
         plan.pursuit,
         n_at_once,
-        plan.is_class,
+        plan.is_scored,
     )
     return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]
 

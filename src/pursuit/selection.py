@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._atoms import Atoms
-from .pursuit import Problem, Pursuit, run
+from .problem import Problem, Steps
+from .pursuit import Pursuit, run
 from .stopping import Patience
 
 # Cross-validated paths go on this much longer than their best size so far.
@@ -55,7 +56,8 @@ class Curve:
         """Return the error up to which a smaller size would do."""
         if tolerance == "1se":
             return self.lowest + float(self.standard_error[self.mean.argmin()])
-        return self.lowest * (1.0 + float(tolerance))
+        # Scores, with their signs turned, are negative.
+        return self.lowest + abs(self.lowest) * float(tolerance)
 
     def smallest(self, limit: float) -> int:
         """Return the smallest size with an error within the limit."""
@@ -92,19 +94,9 @@ def make_folds(
     seed : int
     is_class : bool
     """
-    used = np.flatnonzero(weight > 0)
-    digests = row_digests(X, used, seed)
-    _, first, group = np.unique(digests, return_index=True, return_inverse=True)
-    n_groups = len(first)
+    used, group, order = _groups(X, y, weight, seed, is_class)
+    n_groups = len(order)
     n_folds = min(n_folds, n_groups)
-    total = np.bincount(group, weights=weight[used])
-    level = np.bincount(group, weights=weight[used] * y[used]) / total
-    if is_class:
-        level = np.full(n_groups, np.inf)
-        np.minimum.at(level, group, y[used])
-    # Groups are in the order of their digests, so the stable sort deals the rows of
-    # one class (or of neighbouring targets) in an order that is as good as random.
-    order = np.argsort(level, kind="stable")
     fold_of_group = np.empty(n_groups, dtype=np.int64)
     fold_of_group[order] = np.arange(n_groups) % n_folds
     if not is_class:
@@ -112,6 +104,45 @@ def make_folds(
     fold = np.full(len(weight), -1)
     fold[used] = fold_of_group[group]
     return [fold == f for f in range(n_folds)]
+
+
+def hold_out(
+    X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
+) -> np.ndarray | None:
+    """Return which rows are held out, about a share of them, as :func:`make_folds`.
+
+    At equal distances among the rows sorted by ``y``, so that every class and every
+    range of targets has its share; ``None`` where there is but one distinct row.
+    """
+    used, group, order = _groups(X, y, weight, seed, is_class)
+    n = len(order)
+    if n < 2:
+        return None
+    n_held = min(max(1, round(share * n)), n - 1)
+    start = np.random.default_rng(seed).random()
+    is_held_group = np.zeros(n, dtype=bool)
+    is_held_group[order[((np.arange(n_held) + start) * n / n_held).astype(int)]] = True
+    is_held = np.zeros(len(weight), dtype=bool)
+    is_held[used] = is_held_group[group]
+    return is_held
+
+
+def _groups(
+    X: Any, y: np.ndarray, weight: np.ndarray, seed: int, is_class: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows in use, their sets of equal rows, and these sets sorted by y."""
+    used = np.flatnonzero(weight > 0)
+    digests = row_digests(X, used, seed)
+    _, first, group = np.unique(digests, return_index=True, return_inverse=True)
+    n_groups = len(first)
+    total = np.bincount(group, weights=weight[used])
+    level = np.bincount(group, weights=weight[used] * y[used]) / total
+    if is_class:
+        level = np.full(n_groups, np.inf)
+        np.minimum.at(level, group, y[used])
+    # Groups are in the order of their digests, so the stable sort deals the rows of
+    # one class (or of neighbouring targets) in an order that is as good as random.
+    return used, group, np.argsort(level, kind="stable")
 
 
 def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -177,9 +208,9 @@ def held_out_curves(
     folds: Sequence[np.ndarray],
     atom_of_row: np.ndarray,
     alphas: Sequence[float],
-    make: Callable[[Atoms, Problem], Pursuit],
+    make: Callable[[Atoms, Problem], Steps],
     n_at_once: int,
-    is_class: bool = False,
+    is_scored: bool = False,
 ) -> list[list[Curve]]:
     """Return the held-out curves, for each ridge one for each problem.
 
@@ -199,8 +230,8 @@ def held_out_curves(
         Makes a pursuit from atoms and a problem.
     n_at_once : int
         How many pursuits the memory allows at a time.
-    is_class : bool
-        Whether the targets stand for classes, so that mistakes can be counted.
+    is_scored : bool
+        Whether the problems' judges say what the error is, instead of the loss.
     """
     # One array for each fold's weights: pursuits that share it share its norms.
     weights = [np.where(fold, 0.0, problems[0].weight) for fold in folds]
@@ -218,13 +249,13 @@ def held_out_curves(
             for alpha, problem in tasks[start : start + n_tasks]
         ]
 
-        def look(_: Sequence[Pursuit], groups: list[list[Pursuit]] = groups) -> None:
+        def look(_: Sequence[Steps], groups: list[list[Steps]] = groups) -> None:
             for group in groups:
-                _stop_when_hopeless(group)
+                _stop_when_hopeless(group, is_scored)
 
         for batch in _batches([p for group in groups for p in group], n_at_once):
             run(atoms, batch, look)
-        curves += [_curve(group, is_class) for group in groups]
+        curves += [_curve(group, is_scored) for group in groups]
         if any(p.stop_reason == "interrupted" for group in groups for p in group):
             raise SearchInterrupted
     n = len(problems)
@@ -235,7 +266,7 @@ class SearchInterrupted(Exception):  # noqa: N818 -- not an error
     """The user stopped the search; what was compared before still counts."""
 
 
-def _batches(pursuits: list[Pursuit], n_at_once: int) -> list[list[Pursuit]]:
+def _batches(pursuits: list[Steps], n_at_once: int) -> list[list[Steps]]:
     size = max(1, n_at_once)
     return [pursuits[i : i + size] for i in range(0, len(pursuits), size)]
 
@@ -259,16 +290,19 @@ def without(
     )
 
 
-def _held_out_errors(group: list[Pursuit], length: int) -> np.ndarray:
-    """Return the mean held-out error (n_folds, length) at each size.
+def held_out_errors(p: Steps, is_scored: bool) -> np.ndarray:
+    """Return the mean held-out error at sizes 0, 1, ...: the loss, or the judge's."""
+    if is_scored:
+        return p.judged[: p.n_steps + 1]
+    return p.errors[: p.n_steps + 1, 1] / p.problem.held_out.sum()
+
+
+def _group_errors(group: list[Steps], length: int, is_scored: bool) -> np.ndarray:
+    """Return the held-out errors (n_folds, length) of several pursuits.
 
     A pursuit that found nothing more to add keeps its last error.
     """
-    rows = []
-    for p in group:
-        errors = p.errors[: p.n_steps + 1, 1] / p.problem.held_out.sum()
-        rows.append(_padded(errors, length))
-    return np.array(rows)
+    return np.array([_padded(held_out_errors(p, is_scored), length) for p in group])
 
 
 def _padded(errors: np.ndarray, length: int) -> np.ndarray:
@@ -276,64 +310,40 @@ def _padded(errors: np.ndarray, length: int) -> np.ndarray:
     return np.pad(errors[:length], (0, max(0, length - len(errors))), mode="edge")
 
 
-def _fold_weights(group: list[Pursuit]) -> np.ndarray:
+def _fold_weights(group: list[Steps]) -> np.ndarray:
     totals = np.array([p.problem.held_out.sum() for p in group])
     return totals / totals.sum()
 
 
-def _is_spent(p: Pursuit) -> bool:
+def _is_spent(p: Steps) -> bool:
     return p.stop_reason in ("exact", "exhausted")
 
 
-def _stop_when_hopeless(group: list[Pursuit]) -> None:
+def _stop_when_hopeless(group: list[Steps], is_scored: bool) -> None:
     going = [p for p in group if not _is_spent(p)]
     if not going or all(p.stop_reason for p in going):
         return
     length = min(p.n_steps for p in going) + 1
-    mean = _fold_weights(group) @ _held_out_errors(group, length)
+    mean = _fold_weights(group) @ _group_errors(group, length, is_scored)
     if CV_PATIENCE.length(mean) < length:
         for p in going:
             p.stop_reason = p.stop_reason or "patience"
 
 
-def _curve(group: list[Pursuit], is_class: bool) -> Curve:
+def _curve(group: list[Steps], is_scored: bool) -> Curve:
     going = [p for p in group if not _is_spent(p)]
     length = min((p.n_steps for p in going), default=max(p.n_steps for p in group)) + 1
-    errors = _held_out_errors(group, length)
+    errors = _group_errors(group, length, is_scored)
     shares = _fold_weights(group)
     mean = shares @ errors
     scale = np.max(np.abs(errors - mean), initial=1e-300)
     spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
     seen = CV_PATIENCE.length(mean)
     mistakes = None
-    if is_class and group[0].problem.is_orthogonal:
-        wrong = [_padded(held_out_mistakes(p), seen) for p in group]
+    if group[0].problem.judge is not None and not is_scored:
+        wrong = [_padded(p.judged[: p.n_steps + 1], seen) for p in group]
         mistakes = shares @ np.array(wrong)
     return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)), mistakes)
-
-
-def held_out_mistakes(pursuit: Pursuit) -> np.ndarray:
-    """Return the share of held-out rows that sizes 0, 1, ... put into a wrong class.
-
-    Targets are -1 and +1, one row for two classes or one for each class.  Not for the
-    basic method, which keeps no directions.
-    """
-    problem = pursuit.problem
-    rows = np.flatnonzero(problem.held_out)
-    weight = problem.held_out[rows] / problem.held_out.sum()
-    truth = _class_of(problem.Y[:, rows])
-    first = int(problem.fit_intercept)
-    values = pursuit.loads[:first].T @ pursuit.Q[:first, rows]
-    values = values + np.zeros_like(problem.Y[:, rows])
-    wrong = [weight @ (_class_of(values) != truth)]
-    for b in range(first, pursuit.n_steps + first):
-        values += pursuit.loads[b][:, None] * pursuit.Q[b, rows]
-        wrong.append(weight @ (_class_of(values) != truth))
-    return np.array(wrong)
-
-
-def _class_of(values: np.ndarray) -> np.ndarray:
-    return values[0] > 0 if len(values) == 1 else values.argmax(axis=0)
 
 
 # -- leave-one-out -----------------------------------------------------------------

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.metrics import check_scoring
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._callbacks import CallbackSupport, StepReporter
 from pursuit.estimators._planning import is_precomputed, make_plan
-from pursuit.expansions import Expansion, kernel_blocks, staged_values
+from pursuit.expansions import Expansion, kernel_blocks
 from pursuit.fitting import Fit, fit
+from pursuit.judging import Score
+from pursuit.losses import as_loss
 from pursuit.path import Path, SeparatePaths
 from pursuit.plan import Plan
-from pursuit.pursuit import Pursuit
+from pursuit.problem import Steps
 from pursuit.search import as_table
 
 
@@ -31,9 +34,12 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         gamma: float | str = "cv",
         degree: int = 3,
         coef0: float = 0.0,
+        loss: Any = "squared",
         max_support: int | float | None = None,
         method: str = "pre-fitting",
+        backfit_every: int = 1,
         selection: str | None = "cv",
+        scoring: Any = None,
         size_tolerance: float | str = 0.01,
         cv: Any = 5,
         validation_fraction: float = 0.2,
@@ -53,9 +59,12 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.loss = loss
         self.max_support = max_support
         self.method = method
+        self.backfit_every = backfit_every
         self.selection = selection
+        self.scoring = scoring
         self.size_tolerance = size_tolerance
         self.cv = cv
         self.validation_fraction = validation_fraction
@@ -84,7 +93,15 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         is_shared: bool,
     ) -> None:
         """Fit ``Y`` (T, l); ``folded`` (l,) is what folds are balanced in."""
-        plan = make_plan(self, X, folded, weight, is_class, is_shared)
+        loss = as_loss(self.loss, is_class)
+        if is_shared and len(Y) > 1 and is_class:
+            loss = loss.jointly()
+        fitted = weight > 0
+        loss.check_targets(Y[:, fitted])
+        loss = loss.bind(Y, weight)
+        self._loss = loss
+        score = self._score(X, y, is_class, is_shared)
+        plan = make_plan(self, X, Y, folded, weight, loss, score, is_class, is_shared)
         reporter = self._reporter(plan, X, y, weight)
         found = fit(plan, X, Y, weight, reporter)
         self._set_attributes(self._attributes(found, X))
@@ -93,6 +110,21 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         self.search_ = as_table(found.trials)
         if reporter is not None:
             reporter.finish()
+
+    def _score(
+        self, X: Any, y: np.ndarray, is_class: bool, is_shared: bool
+    ) -> Score | None:
+        """Return what judges held-out rows instead of the loss, if anything does."""
+        if self.scoring is None:
+            return None
+        if not is_shared:
+            raise ValueError(
+                f"scoring={self.scoring!r} judges all classes together, but "
+                "multiclass='ovr' chooses a size for each: use multiclass='shared' or "
+                "scoring=None."
+            )
+        scorer = check_scoring(self, scoring=self.scoring)
+        return Score(scorer, self, X, np.asarray(y))
 
     def _attributes(self, found: Fit, X: Any) -> dict[str, Any]:
         path = _joined(found.paths)
@@ -118,7 +150,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             return None
 
         def attributes(
-            pursuits: Sequence[Pursuit], dictionary: Any, n: int
+            pursuits: Sequence[Steps], dictionary: Any, n: int
         ) -> dict[str, Any]:
             paths = [plan.path_of(p) for p in pursuits]
             paths = [p.truncate(min(n, len(p))) for p in paths]
@@ -202,7 +234,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         else:
             blocks = kernel_blocks(self._kernel, X, self._path_points)
             K = np.concatenate([block for _, block in blocks])
-        yield from staged_values(self.path_, K)
+        yield from self.path_.staged_values(K)
 
     def _checked(self, X: Any) -> Any:
         is_pairwise = is_precomputed(self)
@@ -274,6 +306,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         Of the kernel "poly".
     coef0 : float, default=0.0
         Of the kernels "poly" and "sigmoid".
+    loss : str or Loss, default="squared"
+        What is minimised: <losses>;
+        or a loss object of :mod:`pursuit.losses`, your own included.
     max_support : int, float or None, default=None
         The most support points the model may keep: a number, or a share of the
         distinct training rows. None: 10 times the square root of their number, at
@@ -283,13 +318,20 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         squares) chooses the point that leaves the smallest error after all
         coefficients are optimised; "back-fitting" (orthogonal matching pursuit)
         chooses by the residue and optimises all coefficients afterwards; "basic"
-        (matching pursuit) only ever sets the new coefficient.
+        (matching pursuit) only ever sets the new coefficient. With other losses,
+        "pre-fitting" foresees the error by the loss's parabola at the current fit.
+    backfit_every : int, default=1
+        After how many steps all coefficients are optimised again, in between only
+        the new one (and the constant).
     selection : {"cv", "loo", "validation"} or None, default="cv"
         How the size is chosen on the path. "cv": lowest error of k-fold paths, then
         a fit to all data (above 10 000 rows with an integer `cv`: as "validation").
         "validation": a part is held out, and the best size on it is kept. "loo":
         one fit, stopped by the closed-form leave-one-out error. None: all of
         `max_support`.
+    scoring : str, callable or None, default=None
+        By which of scikit-learn's scores "cv" and "validation" compare sizes, widths
+        and ridges. None: by the loss.
     size_tolerance : float or "1se", default=0.01
         The smallest size whose error is within this share of the lowest is chosen,
         or within one standard error of it ("1se", over folds; as 0 where there are
@@ -304,7 +346,7 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         Steps without improvement after which "validation" and "loo" stop. None: 5
         for "loo", else 30 plus the best size so far.
     alpha : float or "cv", default="cv"
-        Ridge: ``alpha * sum(coef**2)`` is added to the squared error. "cv" compares
+        Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
         five ridges by the same folds as the size.
     fit_intercept : bool, default=True
         Whether a constant, not penalised, is always in the model.
@@ -329,6 +371,12 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     verbose : int or bool, default=0
         Whether to show a progress bar."""
 
+
+def parameters(losses: str, extra: str = "") -> str:
+    """Return the description of the parameters, with the losses that there are."""
+    return PARAMETERS.replace("<losses>", losses).replace("<extra>", extra)
+
+
 CLASSIFIER_PARAMETERS = """multiclass : {"shared", "ovr"}, default="shared"
         More than two classes: one set of support points for all, chosen by the summed
         gain (a prediction then costs one kernel row), or one set for each class.
@@ -350,8 +398,8 @@ ATTRIBUTES = """support_ : ndarray of shape (n_support,)
         Every step: atoms, errors, and the coefficients of any size. With
         ``multiclass="ovr"``, ``path_.paths`` holds one for each class.
     search_ : list of dict
-        Every width and ridge compared, with its held-out mean squared errors at
-        sizes 0, 1, ...
+        Every width and ridge compared, with its mean held-out losses (or scores, with
+        their signs turned) at sizes 0, 1, ...
     gamma_ : float or None
         The kernel's width.
     alpha_ : float

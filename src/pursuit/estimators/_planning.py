@@ -10,11 +10,19 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, check_random_state
 
 from pursuit._memory import budget
+from pursuit._quantiles import lower_quantile
 from pursuit.dictionaries import OneKernel, Precomputed
 from pursuit.kernels import Kernel, as_kernel
+from pursuit.losses import Loss, Squared
 from pursuit.plan import Dictionary, Plan
-from pursuit.pursuit import METHODS
-from pursuit.selection import CV_PATIENCE, distinct_rows, make_folds, row_digests
+from pursuit.problem import METHODS, Judge
+from pursuit.selection import (
+    CV_PATIENCE,
+    distinct_rows,
+    hold_out,
+    make_folds,
+    row_digests,
+)
 from pursuit.stopping import Patience
 
 # Types of whole numbers.
@@ -35,16 +43,21 @@ CV_ROWS = 10_000
 def make_plan(
     estimator: Any,
     X: Any,
+    Y: np.ndarray,
     y: np.ndarray,
     weight: np.ndarray,
+    loss: Loss,
+    score: Judge | None,
     is_class: bool,
     is_shared: bool,
 ) -> Plan:
     """Return what the estimator's parameters ask for on these data.
 
-    ``y`` (l,) is what folds are balanced in: class codes, or a target.
+    ``Y`` (T, l) are the targets; ``y`` (l,) is what folds are balanced in: class
+    codes, or a target.
     """
     _check_words(estimator)
+    _check_loss_words(estimator, loss, score)
     rng = check_random_state(estimator.random_state)
     seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
     contents = None if is_precomputed(estimator) else X
@@ -60,6 +73,8 @@ def make_plan(
     dictionaries = _dictionaries(estimator, X, weight)
     first = FIRST_WIDTHS if len(dictionaries) > 1 else (0,)
     alphas = _alphas(estimator.alpha, dictionaries[first[len(first) // 2]], X, weight)
+    if isinstance(estimator.alpha, str):
+        alphas = [_loss_unit(loss, Y, weight) * alpha for alpha in alphas]
     compares = len(dictionaries) * len(alphas) > 1
     folds = []
     if selection in ("cv", "validation") or compares:
@@ -74,8 +89,11 @@ def make_plan(
         selection=selection,
         tolerance=_tolerance(estimator.size_tolerance),
         patience=_patience(estimator.patience, selection),
+        loss=loss,
+        score=score,
         method=estimator.method,
-        fit_intercept=bool(estimator.fit_intercept),
+        backfit_every=int(estimator.backfit_every),
+        fit_intercept=bool(estimator.fit_intercept) and loss.frees_constant,
         tol=_number("tol", estimator.tol, low=0.0, high=1.0),
         max_steps=_max_steps(estimator, len(distinct), len(drawn)),
         is_class=is_class,
@@ -102,6 +120,28 @@ def _check_words(estimator: Any) -> None:
             "selection='loo' needs a least-squares fit at each step, which "
             "method='basic' does not make: use method='back-fitting' or "
             "'pre-fitting', or selection='cv'."
+        )
+
+
+def _check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
+    """Check what has to do with the loss, and that it goes together."""
+    every = estimator.backfit_every
+    if not isinstance(every, _WHOLE) or isinstance(every, bool) or every < 1:
+        raise ValueError(
+            f"backfit_every={every!r} must be a whole number of at least 1: after how "
+            "many steps all coefficients are optimised again."
+        )
+    if estimator.selection != "loo":
+        return
+    if type(loss) is not Squared or every != 1:
+        raise ValueError(
+            "selection='loo' needs loss='squared' and backfit_every=1, for which "
+            "leave-one-out errors have a closed form: use selection='cv'."
+        )
+    if score is not None:
+        raise ValueError(
+            "selection='loo' knows the squared leave-one-out error only, not "
+            f"scoring={estimator.scoring!r}: use selection='cv'."
         )
 
 
@@ -252,6 +292,18 @@ def _alphas(
     return [_number("alpha", alpha, low=0.0)]
 
 
+def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:
+    """Return the loss's typical curvature at the start, that of squared loss being 1.
+
+    A loss s times as curved takes a ridge s times as large for the same effect.
+    """
+    if type(loss) is Squared:
+        return 1.0
+    F = np.broadcast_to(loss.start(Y, weight)[:, None], Y.shape)
+    half = 0.5 * loss.weights(Y, np.array(F)).mean(axis=0)
+    return float(max(lower_quantile(half, weight, 0.5), 1e-300))
+
+
 def _mean_square_diagonal(dictionary: Dictionary, X: Any, weight: np.ndarray) -> float:
     diagonal = (
         np.diagonal(X) if dictionary.kernel is None else dictionary.kernel.diag(X)
@@ -298,23 +350,14 @@ def _folds(
             raise ValueError(
                 f"validation_fraction={share!r} must be a number between 0 and 1."
             )
-        return _held_out_part(contents, y, weight, share, seed, is_class)
+        part = hold_out(contents, y, weight, share, seed, is_class)
+        return [] if part is None else [part]
     if isinstance(estimator.cv, _WHOLE) and not isinstance(estimator.cv, bool):
         if estimator.cv < 2:
             raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
         folds = make_folds(contents, y, weight, int(estimator.cv), seed, is_class)
         return folds if len(folds) > 1 else []
     return _given_folds(estimator.cv, X, y, weight, is_class)
-
-
-def _held_out_part(
-    X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
-) -> list[np.ndarray]:
-    """Return one part of about the given share, made of many small folds."""
-    n_parts = 200
-    folds = make_folds(X, y, weight, n_parts, seed, is_class)
-    n_held = min(max(1, round(share * len(folds))), len(folds) - 1)
-    return [np.any(folds[:n_held], axis=0)] if n_held > 0 else []
 
 
 def _given_folds(

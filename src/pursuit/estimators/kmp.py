@@ -8,20 +8,30 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from pursuit._callbacks import with_callbacks
 from pursuit.estimators._base import (
     ATTRIBUTES,
     CLASSIFIER_PARAMETERS,
-    PARAMETERS,
     BaseKMP,
+    parameters,
 )
 from pursuit.estimators._planning import check_choice, check_sample_weight
+from pursuit.losses import Logistic, Poisson, is_named
+
+REGRESSION_LOSSES = """"squared"; "absolute" and "huber", little moved by
+        outliers; "quantile" (``Quantile(0.9)`` for others than the median);
+        "poisson" for counts and rates, with a log link"""
+
+CLASS_LOSSES = '''"squared"; "logistic", which gives probabilities (several
+        classes that share their support: one softmax); "hinge" (smoothed),
+        "squared-hinge", "exponential", "squared-tanh", "doom2"'''
 
 
 class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
-    __doc__ = f"""Kernel matching pursuit for regression, with squared loss.
+    __doc__ = f"""Kernel matching pursuit for regression: squared or any other loss.
 
     A sparse kernel expansion ``f(x) = sum_j coef_j k(x, x_j) + intercept``, built
     point by point from the training points: the number of points can be set, and
@@ -30,7 +40,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
 
     Parameters
     ----------
-    {PARAMETERS.replace("<extra>", "")}
+    {parameters(REGRESSION_LOSSES)}
 
     Attributes
     ----------
@@ -81,7 +91,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         self : KMPRegressor
             The fitted model.
         """
-        X, y = self._validated(X, y, multi_output=True, y_numeric=True)
+        several = not is_named(self.loss, Poisson)
+        X, y = self._validated(X, y, multi_output=several, y_numeric=True)
         Y = np.asarray(y, dtype=np.float64)
         self._is_single_output = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
@@ -124,17 +135,35 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
             yield self._shaped(values)
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
+        values = self._loss.mean(values)
         return values[:, 0] if self._is_single_output else values
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        is_positive = is_named(self.loss, Poisson)
+        tags.target_tags.positive_only = is_positive
+        # One output then: scikit-learn's checks give several ones negative values.
+        tags.target_tags.multi_output = not is_positive
         tags.target_tags.single_output = True
         return tags
 
 
+def _has_probabilities(loss: Any) -> bool:
+    return is_named(loss, Logistic) or hasattr(loss, "probabilities")
+
+
+def _gives_probabilities(estimator: Any) -> bool:
+    """Return True, or say what to do for probabilities."""
+    if not _has_probabilities(estimator.loss):
+        raise AttributeError(
+            f"loss={estimator.loss!r} has no probabilities: use loss='logistic', or "
+            "wrap the classifier in scikit-learn's CalibratedClassifierCV."
+        )
+    return True
+
+
 class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
-    __doc__ = f"""Kernel matching pursuit for classification, with squared loss.
+    __doc__ = f"""Kernel matching pursuit for classification: squared or any other loss.
 
     A sparse kernel expansion for each class (one for two classes), built point by
     point from the training points: the number of points can be set, and one fit
@@ -142,7 +171,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
 
     Parameters
     ----------
-    {PARAMETERS.replace("<extra>", CLASSIFIER_PARAMETERS)}
+    {parameters(CLASS_LOSSES, CLASSIFIER_PARAMETERS)}
 
     Attributes
     ----------
@@ -156,9 +185,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
 
     Notes
     -----
-    Classes are coded as -1 and +1 and fitted by least squares.  Sizes, widths and
-    ridges are compared by the squared error, which is less noisy than the number of
-    errors.
+    Classes are coded as -1 and +1.  Sizes, widths and ridges are compared by the loss,
+    which is less noisy than the number of errors, unless `scoring` says otherwise.
+    :meth:`predict_proba` exists with ``loss="logistic"`` only.
 
     References
     ----------
@@ -182,9 +211,12 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         gamma: float | str = "cv",
         degree: int = 3,
         coef0: float = 0.0,
+        loss: Any = "squared",
         max_support: int | float | None = None,
         method: str = "pre-fitting",
+        backfit_every: int = 1,
         selection: str | None = "cv",
+        scoring: Any = None,
         size_tolerance: float | str = 0.01,
         cv: Any = 5,
         validation_fraction: float = 0.2,
@@ -207,9 +239,12 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
             gamma=gamma,
             degree=degree,
             coef0=coef0,
+            loss=loss,
             max_support=max_support,
             method=method,
+            backfit_every=backfit_every,
             selection=selection,
+            scoring=scoring,
             size_tolerance=size_tolerance,
             cv=cv,
             validation_fraction=validation_fraction,
@@ -291,7 +326,43 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        return self._decoded(self.decision_function(X))
+        return self._decoded(self._values(X))
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes.
+
+        Only with ``loss="logistic"``, whose minimum they are; :meth:`predict` is the
+        class of the largest.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points, as in :meth:`decision_function`.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; columns in the order of ``classes_``.
+        """
+        return self._probabilities(self._values(X))
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points, as in :meth:`decision_function`.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            Of :meth:`predict_proba`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the function values of the models of sizes 1, 2, ... on the path.
@@ -322,15 +393,38 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        for values in self.staged_decision_function(X):
+        for values in self._staged(X):
             yield self._decoded(values)
+
+    @available_if(_gives_probabilities)
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the probabilities by the models of sizes 1, 2, ... on the path.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+
+        Yields
+        ------
+        P : ndarray of shape (n_samples, n_classes)
+            As :meth:`predict_proba`.
+        """
+        for values in self._staged(X):
+            yield self._probabilities(values)
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if len(self.classes_) == 2 else values
 
+    def _probabilities(self, values: np.ndarray) -> np.ndarray:
+        return self._loss.probabilities(values.T).T
+
     def _decoded(self, values: np.ndarray) -> np.ndarray:
-        if values.ndim == 1:
-            return self.classes_[(values > 0).astype(int)]
+        if _has_probabilities(self.loss):
+            # Rounding may make two of them equal that the values tell apart.
+            return self.classes_[self._probabilities(values).argmax(axis=1)]
+        if len(self.classes_) == 2:
+            return self.classes_[(values[:, 0] > 0).astype(int)]
         return self.classes_[values.argmax(axis=1)]
 
 

@@ -1,0 +1,218 @@
+"""What a loss is, and what can be derived of it.
+
+The public names are those of `pursuit.losses`, which describes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ._quantiles import lower_quantile
+
+# Arguments of exponentials are cut here: sums of what comes out are still finite.
+LARGEST_EXPONENT = 300.0
+
+# Of a robust scale that is to be that of a normal distribution's standard deviation.
+_NORMAL = 1.4826
+
+
+class Loss(BaseEstimator):
+    """A loss L(y, f), pointwise in the target y and the prediction f.
+
+    A loss of your own needs `value` and `gradient`; the rest is derived from them and
+    may be written down for speed.  All of them take arrays ``y`` and ``f`` of one
+    shape, outputs by samples, and return one of that shape.
+
+    Attributes
+    ----------
+    fits_numbers : bool
+        Whether targets may be real numbers (regression).
+    fits_classes : bool
+        Whether targets may be -1 and +1 (classification).
+    is_convex : bool
+        Whether L is convex in f.
+    frees_constant : bool
+        Whether a constant may be optimised with the coefficients.
+    """
+
+    fits_numbers: bool = True
+    fits_classes: bool = False
+    is_convex: bool = True
+    frees_constant: bool = True
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return L(y, f)."""
+        raise NotImplementedError(f"{type(self).__name__} does not define value(y, f).")
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the derivative of L in f."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define gradient(y, f)."
+        )
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the second derivative of L in f; here, by differences of `gradient`.
+
+        Where it jumps, either side will do.
+        """
+        step = 6e-6 * np.maximum(1.0, np.abs(f))
+        high, low = self.gradient(y, f + step), self.gradient(y, f - step)
+        return (high - low) / (2 * step)
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the curvature of the parabola by which pre-fitting models L near f.
+
+        By default that of L itself.  Losses with straight parts, where the curvature
+        is 0, give that of a parabola that lies above L and touches it at f.
+        """
+        return np.maximum(self.curvature(y, f), 0.0)
+
+    def second(
+        self, y: np.ndarray, f: np.ndarray
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function that multiplies by the second derivatives at f.
+
+        Of a loss that is not convex, the parabola's instead, which are not negative.
+        """
+        h = self.curvature(y, f) if self.is_convex else self.weights(y, f)
+        h = np.maximum(h, 0.0)
+        return lambda V: h * V
+
+    def reduced(self, theta: np.ndarray) -> np.ndarray:
+        """Return loads (T, b) less what would not change the loss."""
+        return theta
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return a constant for each output from which to look for the best one."""
+        return (y @ weight) / weight.sum()
+
+    def mean(self, f: np.ndarray) -> np.ndarray:
+        """Return the prediction that f stands for (the inverse link)."""
+        return f
+
+    def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
+        """Return the loss with what depends on the scale of the targets as numbers."""
+        return self
+
+    def jointly(self) -> Loss:
+        """Return the loss for several classes that share their support points."""
+        return self
+
+    def check_targets(self, y: np.ndarray) -> None:
+        """Raise a ValueError if y holds what cannot be a target of this loss."""
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError that says which parameter is invalid, and why."""
+
+    def _check_share(self, name: str) -> None:
+        value = getattr(self, name)
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or not 0.0 < value < 1.0:
+            raise ValueError(
+                f"{type(self).__name__} has {name}={value!r}; it must be a number "
+                "between 0 and 1."
+            )
+
+    def _check_positive(self, name: str, *others: None) -> None:
+        value = getattr(self, name)
+        if value is None and None in others:
+            return
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        # What `bind` found is an array, one number for each output.
+        if not isinstance(value, np.ndarray) and not (is_number and 0 < value < np.inf):
+            choice = " or None" if None in others else ""
+            raise ValueError(
+                f"{type(self).__name__} has {name}={value!r}; it must be a positive "
+                f"finite number{choice}."
+            )
+
+
+class MarginLoss(Loss):
+    """A loss of the margin m = y f, for classes y of -1 and +1.
+
+    A loss of your own needs `of_margin` and `slope`.
+    """
+
+    fits_numbers = False
+    fits_classes = True
+
+    def of_margin(self, m: np.ndarray) -> np.ndarray:
+        """Return the loss at margin m."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define of_margin(m)."
+        )
+
+    def slope(self, m: np.ndarray) -> np.ndarray:
+        """Return its derivative in m."""
+        raise NotImplementedError(f"{type(self).__name__} does not define slope(m).")
+
+    def bend(self, m: np.ndarray) -> np.ndarray:
+        """Return its second derivative in m; here, by differences of `slope`."""
+        step = 6e-6 * np.maximum(1.0, np.abs(m))
+        return (self.slope(m + step) - self.slope(m - step)) / (2 * step)
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the loss at margin y f."""
+        return self.of_margin(y * f)
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the derivative in f."""
+        return y * self.slope(y * f)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the second derivative in f, which is that in m."""
+        return self.bend(y * f)
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return 0, between the classes."""
+        return np.zeros(len(y))
+
+    def check_targets(self, y: np.ndarray) -> None:
+        """Raise a ValueError unless all of y is -1 or +1."""
+        if not np.all(np.abs(y) == 1):
+            raise ValueError(f"{type(self).__name__} needs targets of -1 and +1.")
+
+
+def robust_scale(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the spread of each output (T, 1), little moved by outliers.
+
+    The median absolute deviation, as a normal standard deviation; the mean absolute
+    deviation where more than half of the targets are equal; 1 where all are.
+    """
+    centre = np.array([lower_quantile(row, weight, 0.5) for row in y])[:, None]
+    deviations = np.abs(y - centre)
+    scale = _NORMAL * np.array([lower_quantile(d, weight, 0.5) for d in deviations])
+    mean = (deviations @ weight) / weight.sum()
+    scale = np.where(scale > 0, scale, mean)
+    return np.where(scale > 0, scale, 1.0)[:, None]
+
+
+def rounded_absolute(r: np.ndarray, width: Any) -> np.ndarray:
+    """Return |r|, with a parabola in place of the tip where |r| < width."""
+    size = np.abs(r)
+    return np.where(size < width, (r * r / width + width) / 2, size)
+
+
+def rounded_sign(r: np.ndarray, width: Any) -> np.ndarray:
+    """Return the derivative of :func:`rounded_absolute`."""
+    return np.clip(r / width, -1.0, 1.0)
+
+
+def tip_curvature(r: np.ndarray, width: Any) -> np.ndarray:
+    """Return the second derivative of :func:`rounded_absolute`."""
+    return np.where(np.abs(r) < width, 1.0 / width, 0.0)
+
+
+def touching_curvature(r: np.ndarray, width: Any) -> np.ndarray:
+    """Return the curvature of the parabola above it that touches it at r and -r."""
+    return 1.0 / np.maximum(np.abs(r), width)
+
+
+def exp_cut(x: np.ndarray) -> np.ndarray:
+    """Return exp(x), finite for any finite x."""
+    return np.exp(np.minimum(x, LARGEST_EXPONENT))

@@ -1,0 +1,72 @@
+"""What is made of values on held-out rows, beside the loss: mistakes, or a score."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Mistakes:
+    """The share of rows that are put into a wrong class.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (T, l)
+        Targets of -1 and +1, one row for two classes or one for each class.
+    """
+
+    Y: np.ndarray
+
+    def __call__(
+        self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Return the weighted share of mistakes."""
+        wrong = _class_of(values) != _class_of(self.Y[:, rows])
+        return float(weight @ wrong / weight.sum())
+
+
+def _class_of(values: np.ndarray) -> np.ndarray:
+    return values[0] > 0 if len(values) == 1 else values.argmax(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A scikit-learn scorer, with its sign turned: the lower, the better.
+
+    Attributes
+    ----------
+    scorer : callable
+        ``scorer(model, X, y)``.
+    model : estimator
+        Not fitted, but able to predict from values of the function: a copy of it is
+        given them in place of ``_values(X)``.
+    X, y
+        The training data.
+    """
+
+    scorer: Callable[..., float]
+    model: Any
+    X: Any
+    y: np.ndarray
+
+    def __call__(
+        self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Return minus the score of the model with these values on the rows."""
+        model = copy.copy(self.model)
+        model._values = lambda X: values.T
+        # Not every scorer takes weights: they are passed where they matter.
+        matters = np.ptp(weight) > 0
+        how = {"sample_weight": weight} if matters else {}
+        score = float(self.scorer(model, self.X[rows], self.y[rows], **how))
+        if not np.isfinite(score):
+            raise ValueError(
+                f"scoring gave {score} on held-out rows: choose a score that is "
+                "defined on every fold, or another cv."
+            )
+        return -score

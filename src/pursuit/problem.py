@@ -1,0 +1,137 @@
+"""What one pursuit fits, and what every kind of pursuit records of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ._atoms import Atoms
+from .losses import Loss, Squared
+from .path import Path
+
+METHODS = ("pre-fitting", "back-fitting", "basic")
+
+# Judges the values (T, n) on the held-out rows, given these and their weights: the
+# lower, the better.
+Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What one pursuit fits.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (T, l)
+        Targets, one a row.
+    weight : ndarray of shape (l,)
+        Sample weights; rows of weight 0 are not fitted.
+    held_out : ndarray of shape (l,)
+        Weights under which the held-out error is recorded.
+    candidates : ndarray of bool of shape (M,)
+        The atoms that may be chosen.
+    method : {"pre-fitting", "back-fitting", "basic"}
+    alpha : float
+        Ridge on the coefficients.
+    fit_intercept : bool
+        Whether an unpenalised constant is always present.
+    max_steps : int
+    tol : float
+        An atom whose squared norm outside the span is below ``tol`` times its
+        squared norm counts as dependent and is passed over.
+    loss : Loss
+    backfit_every : int
+        After how many steps all coefficients are optimised again.
+    judge : callable, optional
+        What else than the loss is recorded of the held-out rows.
+    """
+
+    Y: np.ndarray
+    weight: np.ndarray
+    held_out: np.ndarray
+    candidates: np.ndarray
+    method: str = "pre-fitting"
+    alpha: float = 0.0
+    fit_intercept: bool = True
+    max_steps: int = 100
+    tol: float = 1e-14
+    loss: Loss = field(default_factory=Squared)
+    backfit_every: int = 1
+    judge: Judge | None = None
+
+    @property
+    def is_orthogonal(self) -> bool:
+        """Whether all coefficients are optimised at each step."""
+        return self.method != "basic"
+
+    @property
+    def is_least_squares(self) -> bool:
+        """Whether :class:`pursuit.pursuit.Pursuit` solves it."""
+        return type(self.loss) is Squared and (
+            self.backfit_every == 1 or not self.is_orthogonal
+        )
+
+
+class Steps:
+    """The steps of a pursuit in progress.
+
+    Attributes
+    ----------
+    n_steps : int
+    chosen : ndarray of shape (max_steps,)
+        The atom of each step.
+    gains : ndarray of shape (max_steps,)
+        The score that won it.
+    errors : ndarray of shape (max_steps + 1, 2)
+        The loss at sizes 0, 1, ..., summed over the fitted and the held-out rows.
+    judged : ndarray of shape (max_steps + 1,)
+        What the problem's judge said of the held-out rows.
+    stop_reason : str or None
+    """
+
+    # Whether squared norms of all atoms, under the weights, are wanted at the start.
+    needs_norms = True
+
+    def __init__(self, atoms: Atoms, problem: Problem) -> None:
+        self.atoms, self.problem = atoms, problem
+        n_max = problem.max_steps
+        self.n_steps = 0
+        self.chosen = np.full(n_max, -1)
+        self.gains = np.zeros(n_max)
+        self.errors = np.zeros((n_max + 1, 2))
+        self.judged = np.zeros(n_max + 1)
+        self.stop_reason: str | None = None
+        self._offset = int(problem.fit_intercept)
+        self._held_out = np.flatnonzero(problem.held_out)
+
+    @property
+    def _basis_size(self) -> int:
+        return self.n_steps + self._offset
+
+    def propose(self) -> np.ndarray:
+        """Return the vectors (m, l) whose correlations with all atoms are wanted."""
+        raise NotImplementedError
+
+    def advance(
+        self, correlations: np.ndarray, norms: np.ndarray | None = None
+    ) -> None:
+        """Go on with these correlations."""
+        raise NotImplementedError
+
+    def path(self) -> Path:
+        """Return the path so far, a value of its own."""
+        raise NotImplementedError
+
+    def take_back(self, n_steps: int) -> None:
+        """End the pursuit as it was after ``n_steps``; it cannot go on."""
+        self.n_steps = min(self.n_steps, n_steps)
+
+    def _judge(self, size: int, values: np.ndarray) -> None:
+        """Record what the judge says of ``values`` (T, n), those on held-out rows."""
+        if self.problem.judge is not None and len(self._held_out):
+            rows = self._held_out
+            self.judged[size] = self.problem.judge(
+                rows, values, self.problem.held_out[rows]
+            )

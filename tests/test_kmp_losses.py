@@ -1,0 +1,459 @@
+"""The estimators under every loss, as users meet them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, make_scorer, mean_absolute_error
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pursuit import KMPClassifier, KMPRegressor, losses
+from pursuit.losses import Hinge, Huber, Logistic, Loss, MarginLoss, Quantile
+
+FIXED = {"gamma": 0.3, "alpha": 0.05}
+FAST = {**FIXED, "selection": None, "max_support": 10}
+FOR_CLASSES = [name for name in losses.names(True) if name != "squared"]
+FOR_NUMBERS = [name for name in losses.names(False) if name != "squared"]
+
+# -- scikit-learn's own checks -----------------------------------------------------
+
+CHECKED = {"gamma": "median", "alpha": 1e-2, "max_support": 8, "selection": None}
+
+
+@parametrize_with_checks(
+    [
+        *(KMPClassifier(loss=name, **CHECKED) for name in FOR_CLASSES),
+        *(KMPRegressor(loss=name, **CHECKED) for name in FOR_NUMBERS),
+        KMPClassifier(loss="logistic", **{**CHECKED, "selection": "cv", "cv": 3}),
+        KMPClassifier(loss="logistic", multiclass="ovr", **CHECKED),
+        KMPClassifier(loss="hinge", method="basic", **CHECKED),
+        KMPRegressor(
+            loss="huber", method="back-fitting", **{**CHECKED, "selection": "cv"}
+        ),
+        KMPRegressor(loss=Quantile(0.7), backfit_every=3, **CHECKED),
+        KMPRegressor(backfit_every=4, **CHECKED),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# -- data --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def moons():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=120) > 0, "yes", "no")
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], [45, 30, 20])
+    X = rng.standard_normal((95, 2)) + np.array([[0, 0], [2, 0], [0, 2]])[codes]
+    return X, np.array(["ash", "elm", "oak"])[codes]
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(150, 1))
+    return X, np.sin(X[:, 0]) + 0.2 * rng.normal(size=150)
+
+
+# -- probabilities -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multiclass", ["shared", "ovr"])
+@pytest.mark.parametrize("case", ["moons", "blobs"])
+def test_probabilities(case, multiclass, request):
+    X, y = request.getfixturevalue(case)
+    model = KMPClassifier(loss="logistic", multiclass=multiclass, **FAST).fit(X, y)
+    wide = np.vstack([X, 100 * X, np.zeros((1, 2))])
+    P = model.predict_proba(wide)
+    assert P.shape == (len(wide), len(model.classes_))
+    assert np.all(P >= 0)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(wide), model.classes_[P.argmax(axis=1)])
+    np.testing.assert_allclose(
+        model.predict_log_proba(wide), np.log(P), rtol=1e-12, atol=1e-300
+    )
+    *_, last = model.staged_predict_proba(wide)
+    np.testing.assert_allclose(last, P, atol=1e-10)
+    for stage, labels in zip(
+        model.staged_predict_proba(X), model.staged_predict(X), strict=True
+    ):
+        np.testing.assert_array_equal(labels, model.classes_[stage.argmax(axis=1)])
+
+
+def test_two_classes_are_a_logistic_regression_on_the_chosen_points(moons):
+    X, y = moons
+    model = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    K = rbf_kernel(X, model.support_vectors_, gamma=0.3)
+    # scikit-learn: C * sum of natural log-loss of 2f + |2 coef|^2 / 2.
+    C = 1 / (np.log(2) * 0.05) * 2
+    other = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(K, y)
+    np.testing.assert_allclose(
+        model.predict_proba(X), other.predict_proba(K), atol=1e-4
+    )
+
+
+def test_three_classes_share_one_softmax(blobs):
+    X, y = blobs
+    model = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    assert model.dual_coef_.shape == (3, 10)
+    K = rbf_kernel(X, model.support_vectors_, gamma=0.3)
+    # scikit-learn: C * sum of natural log-loss + |coef|^2 / 2.
+    other = LogisticRegression(C=1 / (2 * 0.05 * np.log(2)), tol=1e-9, max_iter=10_000)
+    other.fit(K, y)
+    np.testing.assert_allclose(
+        model.predict_proba(X), other.predict_proba(K), atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("loss", [*FOR_CLASSES, "squared", Hinge(0.3)])
+def test_other_losses_have_none_and_say_what_has(loss, moons):
+    X, y = moons
+    model = KMPClassifier(loss=loss, **FAST)
+    if loss == "logistic":
+        assert hasattr(model, "predict_proba")
+        return
+    for name in ("predict_proba", "predict_log_proba", "staged_predict_proba"):
+        assert not hasattr(model, name)
+    with pytest.raises(AttributeError) as caught:
+        model.fit(X, y).predict_proba(X)
+    assert "loss='logistic'" in str(caught.value.__cause__ or caught.value)
+    calibrated = CalibratedClassifierCV(model, cv=3).fit(X, y)
+    assert calibrated.predict_proba(X).shape == (120, 2)
+
+
+# -- regression --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_quantiles_have_their_share_below(numbers, q):
+    X, y = numbers
+    model = KMPRegressor(loss=Quantile(q), **{**FAST, "alpha": 1e-4}).fit(X, y)
+    # With a free constant, up to the points that are met exactly.
+    assert np.mean(y < model.predict(X)) == pytest.approx(q, abs=0.08)
+
+
+def test_robust_losses_are_not_drawn_to_outliers(numbers):
+    X, y = numbers
+    spoiled = y.copy()
+    spoiled[::10] += 30.0
+    clean = np.sin(X[:, 0])
+    error = {
+        loss: np.sqrt(
+            np.mean(
+                (KMPRegressor(loss=loss, **FAST).fit(X, spoiled).predict(X) - clean)
+                ** 2
+            )
+        )
+        for loss in ("squared", "huber", "absolute")
+    }
+    assert error["huber"] < 0.3 * error["squared"]
+    assert error["absolute"] < 0.1 * error["squared"]
+
+
+def test_poisson_predicts_means(numbers, rng):
+    X, y = numbers
+    counts = rng.poisson(np.exp(1 + y))
+    model = KMPRegressor(loss="poisson", **FAST).fit(X, counts)
+    predicted = model.predict(X)
+    assert np.all(predicted > 0)
+    # The constant is free: the means agree.
+    assert predicted.mean() == pytest.approx(counts.mean(), rel=1e-4)
+    *_, last = model.staged_predict(X)
+    np.testing.assert_allclose(last, predicted)
+    with pytest.raises(ValueError, match="targets of 0 or more"):
+        model.fit(X, y)
+    assert model.fit(X, counts, sample_weight=np.ones(150)).n_support_ == 10
+
+
+def test_several_outputs(numbers):
+    X, y = numbers
+    Y = np.column_stack([y, y**2])
+    model = KMPRegressor(loss="huber", **{**FAST, "alpha": 1e-6}).fit(X, Y)
+    assert model.predict(X).shape == (150, 2)
+    assert model.score(X, Y) > 0.7
+
+
+# -- the far cluster (Fig. 9.7) ----------------------------------------------------
+
+
+def far_cluster():
+    """Two classes that a line parts, and more of one class far behind that line."""
+    rng = np.random.default_rng(0)
+    left = rng.normal([-1.0, 0.0], 0.35, size=(40, 2))
+    right = rng.normal([0.6, 0.0], 0.35, size=(40, 2))
+    far = rng.normal([10.0, -5.0], 0.3, size=(60, 2))
+    X = np.vstack([left, right, far])
+    return X, np.repeat([-1, 1, 1], [40, 40, 60])
+
+
+def test_a_far_cluster_draws_least_squares_but_not_tanh():
+    X, y = far_cluster()
+    how = {"kernel": "linear", "selection": None, "max_support": 2, "alpha": 1e-6}
+    wrong = {
+        loss: np.sum(KMPClassifier(loss=loss, **how).fit(X, y).predict(X) != y)
+        for loss in ("squared", "squared-tanh", "logistic", "hinge")
+    }
+    assert wrong["squared"] >= 10
+    assert wrong["squared-tanh"] <= 2
+    assert wrong["logistic"] <= 2
+    assert wrong["hinge"] <= 2
+
+
+# -- what a loss is part of --------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", FOR_CLASSES)
+@pytest.mark.parametrize("method", ["pre-fitting", "back-fitting", "basic"])
+def test_every_loss_learns_classes(loss, method, blobs):
+    X, y = blobs
+    model = KMPClassifier(loss=loss, method=method, **FAST).fit(X, y)
+    assert model.score(X, y) > 0.7
+    assert len(model.path_) == 10
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        again.decision_function(X), model.decision_function(X)
+    )
+    np.testing.assert_array_equal(
+        clone(model).fit(X, y).decision_function(X), model.decision_function(X)
+    )
+    np.testing.assert_allclose(
+        model.truncate(4).decision_function(X),
+        list(model.staged_decision_function(X))[3],
+        atol=1e-8,
+    )
+
+
+@pytest.mark.parametrize("loss", FOR_NUMBERS)
+@pytest.mark.parametrize("selection", ["cv", "validation", None])
+def test_every_loss_learns_numbers(loss, selection, numbers):
+    X, y = numbers
+    y = y + 2 if loss == "poisson" else y
+    how = {**FIXED, "selection": selection, "max_support": 12}
+    model = KMPRegressor(loss=loss, **how).fit(X, y)
+    assert model.score(X, y) > 0.75
+
+
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_backfit_every(every, numbers):
+    X, y = numbers
+    model = KMPRegressor(backfit_every=every, **FAST).fit(X, y)
+    often = KMPRegressor(**FAST).fit(X, y)
+    if every == 1:
+        np.testing.assert_array_equal(model.support_, often.support_)
+    else:
+        assert model.path_.errors[9] >= often.path_.errors[9] * (1 - 1e-9)
+    # The ridge may raise the loss a little; the penalised loss never rises.
+    assert np.all(np.diff(model.path_.errors[::every]) <= 1e-3)
+
+
+def test_class_weight_and_sample_weight(blobs):
+    X, y = blobs
+    how = {"loss": "logistic", **FAST}
+    weight = np.where(y == "oak", 3.0, 1.0)
+    a = KMPClassifier(**how).fit(X, y, sample_weight=weight)
+    b = KMPClassifier(class_weight={"oak": 3.0, "ash": 1.0, "elm": 1.0}, **how)
+    np.testing.assert_allclose(
+        a.predict_proba(X), b.fit(X, y).predict_proba(X), atol=1e-6
+    )
+    rare = KMPClassifier(class_weight="balanced", **how).fit(X, y)
+    plain = KMPClassifier(**how).fit(X, y)
+    assert np.sum(rare.predict(X) == "oak") > np.sum(plain.predict(X) == "oak")
+
+
+def test_losses_parameters_can_be_searched(numbers):
+    X, y = numbers
+    model = make_pipeline(StandardScaler(), KMPRegressor(loss=Huber(), **FAST))
+    grid = GridSearchCV(
+        model,
+        {"kmpregressor__loss__delta": [0.05, 0.5], "kmpregressor__max_support": [4, 8]},
+        error_score="raise",
+        cv=3,
+    ).fit(X, y)
+    assert grid.best_params_["kmpregressor__max_support"] == 8
+    losses_tried = GridSearchCV(
+        KMPRegressor(**FAST), {"loss": ["huber", Quantile(0.4)]}, cv=3
+    ).fit(X, y)
+    assert losses_tried.best_score_ > 0.7
+
+
+class Fourth(Loss):
+    def value(self, y, f):
+        return (y - f) ** 4
+
+    def gradient(self, y, f):
+        return -4 * (y - f) ** 3
+
+
+class Savage(MarginLoss):
+    is_convex = False
+
+    def of_margin(self, m):
+        return 1 / (1 + np.exp(2 * m)) ** 2
+
+    def slope(self, m):
+        p = 1 / (1 + np.exp(2 * m))
+        return -4 * p**2 * (1 - p)
+
+
+def test_losses_of_ones_own(numbers, blobs):
+    X, y = numbers
+    assert KMPRegressor(loss=Fourth(), **FAST).fit(X, y).score(X, y) > 0.7
+    X, y = blobs
+    model = KMPClassifier(loss=Savage(), **FAST).fit(X, y)
+    assert model.score(X, y) > 0.75
+    assert not hasattr(model, "predict_proba")
+
+
+def test_the_default_search_compares_by_the_loss(blobs):
+    X, y = blobs
+    model = KMPClassifier(loss="logistic", max_support=8, cv=3).fit(X, y)
+    assert len(model.search_) > 3
+    assert all(trial["errors"][0] < 3 for trial in model.search_)
+    assert model.score(X, y) > 0.75
+
+
+# -- scoring -----------------------------------------------------------------------
+
+
+def test_scoring_chooses_the_size(numbers):
+    X, y = numbers
+    how = {**FIXED, "size_tolerance": 0.0, "max_support": 20}
+    model = KMPRegressor(scoring="neg_mean_absolute_error", **how).fit(X, y)
+    assert np.all(model.search_[0]["errors"] > 0)
+    same = KMPRegressor(
+        scoring=make_scorer(mean_absolute_error, greater_is_better=False)
+    )
+    same.set_params(**how).fit(X, y)
+    assert same.n_support_ == model.n_support_
+    squares = KMPRegressor(scoring="neg_mean_squared_error", **how).fit(X, y)
+    plain = KMPRegressor(**how).fit(X, y)
+    assert squares.n_support_ == plain.n_support_
+    np.testing.assert_allclose(
+        squares.search_[0]["errors"], plain.search_[0]["errors"], rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", "neg_log_loss"])
+@pytest.mark.parametrize("selection", ["cv", "validation"])
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_scores_of_classifiers(scoring, selection, loss, moons):
+    X, y = moons
+    how = {**FIXED, "max_support": 12, "scoring": scoring, "selection": selection}
+    model = KMPClassifier(loss=loss, **how)
+    if scoring == "neg_log_loss" and loss == "squared":
+        with pytest.raises(AttributeError, match="predict_proba"):
+            model.fit(X, y)
+        return
+    assert model.fit(X, y).score(X, y) > 0.75
+    assert 1 <= model.n_support_ <= 12
+
+
+def test_a_constant_model_scores_as_chance(moons):
+    """What it predicts must not betray the targets by rounding."""
+    X, y = moons
+    for loss in ("squared", "logistic"):
+        model = KMPClassifier(loss=loss, scoring="roc_auc", **FIXED).fit(X, y)
+        assert model.search_[0]["errors"][0] == pytest.approx(-0.5)
+
+
+def test_scores_of_three_classes_and_with_weights(blobs):
+    X, y = blobs
+    how = {**FIXED, "max_support": 12, "scoring": "balanced_accuracy"}
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    model = KMPClassifier(**how).fit(X, y, sample_weight=weight)
+    assert model.score(X, y) > 0.7
+    with pytest.raises(ValueError, match="multiclass='shared'"):
+        KMPClassifier(multiclass="ovr", **how).fit(X, y)
+
+
+def test_a_score_that_is_not_finite(numbers):
+    X, y = numbers
+    with pytest.raises(ValueError, match="scoring gave nan on held-out rows"):
+        KMPRegressor(scoring=lambda model, X, y: np.nan, **FIXED).fit(X, y)
+
+
+def test_scored_models_in_cross_validation(moons):
+    X, y = moons
+    model = KMPClassifier(loss="logistic", scoring="neg_log_loss", **FIXED)
+    scores = cross_val_score(model, X, y, cv=3, error_score="raise")
+    assert scores.mean() > 0.7
+
+
+# -- bad input ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "how", "message"),
+    [
+        (KMPClassifier, {"loss": "log"}, "loss='log' is not a loss for classification"),
+        (KMPRegressor, {"loss": "logistic"}, "not a loss for regression"),
+        (KMPRegressor, {"loss": Quantile(2)}, "quantile=2"),
+        (KMPRegressor, {"backfit_every": 0}, "backfit_every=0 must be"),
+        (KMPRegressor, {"backfit_every": 1.5}, "backfit_every=1.5 must be"),
+        (KMPRegressor, {"backfit_every": True}, "backfit_every=True must be"),
+        (KMPRegressor, {"loss": "huber", "selection": "loo"}, "needs loss='squared'"),
+        (KMPRegressor, {"scoring": "r2", "selection": "loo"}, "scoring='r2'"),
+        (KMPRegressor, {"scoring": "none such"}, "scoring"),
+    ],
+)
+def test_bad_parameters(make, how, message, numbers, moons):
+    X, y = numbers if make is KMPRegressor else moons
+    with pytest.raises(ValueError, match=message):
+        make(**{**FIXED, **how}).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", FOR_CLASSES)
+def test_two_points_of_two_classes(loss):
+    X = np.array([[0.0], [1.0]])
+    model = KMPClassifier(loss=loss, **FAST).fit(X, [0, 1])
+    assert model.predict(X).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("loss", FOR_NUMBERS)
+def test_constant_targets(loss):
+    X = np.arange(6.0)[:, None]
+    model = KMPRegressor(loss=loss, **FAST).fit(X, np.full(6, 3.0))
+    np.testing.assert_allclose(model.predict(X), 3.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_a_small_memory_gives_the_same_model(loss, rng):
+    X = rng.normal(size=(1500, 3))
+    y = X[:, 0] + X[:, 1] * X[:, 2] > 0
+    how = {"loss": loss, "gamma": 0.3, "alpha": 0.1, "max_support": 8}
+    plenty = KMPClassifier(selection=None, **how).fit(X, y)
+    little = KMPClassifier(selection=None, max_memory="24 MiB", **how).fit(X, y)
+    np.testing.assert_array_equal(plenty.support_, little.support_)
+    with pytest.raises(ValueError, match="max_memory allows"):
+        KMPClassifier(selection=None, max_memory="1 MiB", **how).fit(X, y)
+
+
+def test_redrawn_candidates(moons):
+    X, y = moons
+    model = KMPClassifier(loss="logistic", redraw_candidates=True, n_candidates=9)
+    model.set_params(**FAST, random_state=0).fit(X, y)
+    assert model.n_support_ == 10
+    assert log_loss(y, model.predict_proba(X)) < 0.6
+
+
+def test_logistic_objects_are_the_name(moons):
+    X, y = moons
+    a = KMPClassifier(loss=Logistic(), **FAST).fit(X, y)
+    b = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))

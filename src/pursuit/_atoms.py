@@ -69,7 +69,7 @@ class Atoms:
         Sums are float64 whatever the storage.
         """
         m = len(V)
-        n_padded = 1 if m == 1 else -(-m // 4) * 4
+        n_padded = 1 if m == 1 else -(-m // 2) * 2
         padded = np.zeros((n_padded, self.n_rows))
         padded[:m] = V
         out = np.empty((n_padded, self.n_atoms))
@@ -78,12 +78,24 @@ class Atoms:
         self.n_passes += 1
         return out[:m]
 
-    def squared_norms(self, W: np.ndarray) -> np.ndarray:
-        """Return ``sum_i W[j, i] A[k, i]**2`` (m, M) for weightings ``W`` (m, l)."""
+    def squared_norms(
+        self, W: np.ndarray, also: Sequence[Callable[[slice, np.ndarray], None]] = ()
+    ) -> np.ndarray:
+        """Return ``sum_i W[j, i] A[k, i]**2`` (m, M) for weightings ``W`` (m, l).
+
+        On the same trip, ``also`` are called with slices of the atoms and the atoms.
+        """
         out = np.empty((len(W), self.n_atoms))
         for part, A in self._blocks():
-            for w, row in zip(W, out[:, part], strict=True):
-                squares(A, w, row)
+
+            def work(piece: slice, part: slice = part, A: np.ndarray = A) -> None:
+                place = slice(part.start + piece.start, part.start + piece.stop)
+                for w, row in zip(W, out, strict=True):
+                    squares(A[piece], w, row[place])
+                for call in also:
+                    call(place, A[piece])
+
+            self._by_threads(A, work)
         return out
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:

@@ -153,6 +153,19 @@ def badly_scaled():
     return D * 10.0 ** np.random.default_rng(4).uniform(-6, 6, D.shape[1]), Y
 
 
+def wildly_scaled():
+    """Beyond what float32 holds: guesses may fail, the choice may not."""
+    D, Y = random_matrix()
+    return D * 10.0 ** np.random.default_rng(4).uniform(-45, 45, D.shape[1]), Y
+
+
+def near_duplicates():
+    """Each atom comes three times, the copies off by 1e-4 of it."""
+    rng = np.random.default_rng(12)
+    D = np.repeat(rng.standard_normal((60, 30)), 3, axis=1)
+    return D + 1e-4 * rng.standard_normal(D.shape), rng.standard_normal((60, 1))
+
+
 def nearly_constant_columns():
     """A large constant hides what an atom does."""
     D, Y = random_matrix()
@@ -168,6 +181,7 @@ DICTIONARIES = [
     duplicated,
     collinear,
     badly_scaled,
+    near_duplicates,
 ]
 
 
@@ -229,6 +243,14 @@ def test_float32_storage_is_exact_on_the_rounded_values(make, method):
     for engine in ENGINES.values():
         path = path_of(D, Y, 10, dtype=np.float32, **engine, **how)
         assert_same_path(path, expected, D, Y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_scales_beyond_single_precision(method):
+    D, Y = matrices(wildly_scaled)
+    expected, _ = reference.pursue(method, D, Y, 12)
+    for engine in ENGINES.values():
+        assert path_of(D, Y, 12, method=method, **engine).atoms.tolist() == expected
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -21,6 +21,9 @@ from ._threads import allowed_threads
 # From this many vectors on, BLAS is faster than the compiled loop (in float64).
 _MANY = 32
 
+# Pieces of work for each thread: several, since a core may be busy with other things.
+_PIECES = 4
+
 
 class Atoms:
     """M atoms on l rows, given by a function that returns any block of them.
@@ -119,7 +122,8 @@ class Atoms:
 
     def _by_threads(self, A: np.ndarray, work: Callable[[slice], None]) -> None:
         """Do ``work`` on slices of the atoms, in as many threads as BLAS may use."""
-        n_parts = min(self.n_threads, 1 + A.size // 100_000)
+        n_pieces = _PIECES * self.n_threads if self.n_threads > 1 else 1
+        n_parts = min(n_pieces, 1 + A.size // 100_000)
         bounds = np.linspace(0, len(A), n_parts + 1).astype(int)
         self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
 

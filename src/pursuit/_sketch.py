@@ -79,9 +79,7 @@ class Sketch:
             k = int(np.argmax(gain))
             if n + 1 == n_ahead or not gain[k] > 0.0:
                 break
-            foresee_step(
-                self._Z, k, n, z, p, c, e, norms, gain, is_orthogonal, by_norm
-            )
+            foresee_step(self._Z, k, n, z, p, c, e, norms, gain, is_orthogonal, by_norm)
         return np.concatenate(found)
 
 

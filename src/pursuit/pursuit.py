@@ -340,11 +340,11 @@ class Pursuit:
         """Return how many candidates to look at.
 
         A pass for m vectors is 2 l M m operations; B looks are 2 l B**2 at the most,
-        and shall cost a quarter of it.  Where that allows but a few, they are not worth
+        and shall cost an eighth of it.  Where that allows but a few, they are not worth
         their trouble: the best m are fetched as they are.
         """
         m = self._n_guesses
-        fair = min(int(np.sqrt(0.25 * m * self.atoms.n_atoms)), LOOKS)
+        fair = min(int(np.sqrt(m * self.atoms.n_atoms / 8)), LOOKS)
         return fair if fair > 2 * m else m
 
     def _outside_span(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

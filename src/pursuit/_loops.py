@@ -33,9 +33,7 @@ def products(A, V, out):
     product first copies ``A``.  ``V`` (m, l) has m even.
     """
     n_atoms, n_rows = A.shape
-    for k in range(n_atoms):
-        for j in range(V.shape[0]):
-            out[j, k] = 0.0
+    out[:] = 0.0
     for start in range(0, n_atoms, _ATOMS):
         stop = min(start + _ATOMS, n_atoms)
         for i0 in range(0, n_rows, _ROWS):
@@ -240,15 +238,10 @@ def foresee_step(Z, k, n, z, p, c, e, norms, gain, orthogonal, by_norm):
     are moved past it.
     """
     z[n] = Z[k]
-    scale = norms[k]
     if orthogonal:
-        scale = e[k]
-        for j in range(n):
-            for i in range(z.shape[1]):
-                z[n, i] -= p[j, k] * z[j, i]
-    root = np.sqrt(scale)
-    for i in range(z.shape[1]):
-        z[n, i] /= np.float32(root)
+        subtract(z[n], z[:n], p[:n, k])
+    root = np.sqrt(e[k] if orthogonal else norms[k])
+    z[n] /= np.float32(root)
     a = c[:, k] / root
     for j in range(Z.shape[0]):
         total = np.float32(0.0)

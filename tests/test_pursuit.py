@@ -14,6 +14,7 @@ from sklearn.linear_model import orthogonal_mp
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
+from pursuit import _interrupts
 from pursuit._atoms import Atoms
 from pursuit.dictionaries import OneKernel, Precomputed
 from pursuit.kernels import FunctionKernel, Gaussian
@@ -783,6 +784,26 @@ def test_an_interrupt_inside_a_pass_leaves_a_usable_path():
     assert path.stop_reason == "interrupted"
     assert 0 < len(path) < 40
     assert path.atoms.tolist() == path_of(D, Y, 40).atoms[: len(path)].tolist()
+
+
+def test_two_interrupts_in_a_row_pass_through(monkeypatch):
+    """The second is for what is around: a grid search would else go on."""
+    D, Y = matrices(diabetes_kernel)
+
+    def interrupted_at(second):
+        monkeypatch.setattr(_interrupts.time, "monotonic", lambda: second)
+        atoms = atoms_of(D)
+        pursuit = Pursuit(atoms, problem_of(D, Y, 40))
+        run(atoms, [pursuit], interrupt)
+        return pursuit.stop_reason
+
+    def interrupt(pursuits):
+        raise KeyboardInterrupt
+
+    assert interrupted_at(100.0) == "interrupted"
+    assert interrupted_at(110.0) == "interrupted"
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_at(111.0)
 
 
 def test_other_errors_pass_through():

@@ -31,6 +31,8 @@ class Path:
         pre-fitting and basic, the basic criterion for back-fitting.
     has_intercept : bool
     stop_reason : str
+    means : ndarray of shape (n_outputs,), optional
+        The intercept of the empty model, exact where a target is a constant.
     """
 
     atoms: np.ndarray
@@ -40,6 +42,7 @@ class Path:
     gains: np.ndarray
     has_intercept: bool
     stop_reason: str
+    means: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.atoms)
@@ -65,6 +68,8 @@ class Path:
         intercept : ndarray of shape (n_outputs,)
         """
         size = self._checked(size)
+        if not size and self.means is not None:
+            return self.atoms[:0], np.zeros((len(self.means), 0)), self.means
         first = int(self.has_intercept)
         b = size + first
         solved = solve_triangular(self.triangle[:b, :b], self.loads[:b]) if b else None

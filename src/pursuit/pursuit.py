@@ -32,6 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._atoms import Atoms
+from ._interrupts import is_repeated
 from ._loops import first_largest, inner, pursue_among, reduce_residue, update
 from ._pool import LOOKS, MOST, Looks, Pool
 from ._sketch import Sketch, sketch_size
@@ -447,7 +448,15 @@ class Pursuit:
             gains=self.gains[:n].copy(),
             has_intercept=self.problem.fit_intercept,
             stop_reason=self.stop_reason or "unfinished",
+            means=_means(self.problem) if self.problem.fit_intercept else None,
         )
+
+
+def _means(problem: Problem) -> np.ndarray:
+    """Return the weighted means of the targets, of a constant the constant itself."""
+    first = problem.Y[:, np.argmax(problem.weight > 0)]
+    rest = (problem.Y - first[:, None]) @ problem.weight
+    return first + rest / problem.weight.sum()
 
 
 def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
@@ -469,7 +478,8 @@ def run(
     """Drive pursuits over one dictionary to their ends, sharing each pass.
 
     An interrupt (Ctrl-C) ends them where they are: the steps taken so far stand, and
-    ``stop_reason`` says "interrupted".
+    ``stop_reason`` says "interrupted".  A second one within two seconds is meant for
+    what is around the fit, such as a grid search, and passes through.
 
     Parameters
     ----------
@@ -484,6 +494,8 @@ def run(
     except KeyboardInterrupt:
         for p in pursuits:
             p.stop_reason = p.stop_reason or "interrupted"
+        if is_repeated():
+            raise
 
 
 def _run(

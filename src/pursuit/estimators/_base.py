@@ -273,7 +273,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     degree : int, default=3
         Of the kernel "poly".
     coef0 : float, default=0.0
-        Of the kernels "poly" and "sigmoid".
+        Of the kernels "poly" and "sigmoid". With 0, as in SVC, a cubic kernel has no
+        lower powers and far points outweigh all others in the squared error: 1 is
+        better.
     max_support : int, float or None, default=None
         The most support points the model may keep: a number, or a share of the
         distinct training rows. None: 10 times the square root of their number, at
@@ -327,7 +329,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     n_jobs : int or None, default=None
         Widths compared at a time, in threads. BLAS uses its own threads besides.
     verbose : int or bool, default=0
-        Whether to show a progress bar."""
+        Whether to show a progress bar. Ctrl-C ends the fit with the model found so far
+        and a warning; twice within two seconds it also ends what is around the fit,
+        such as a grid search."""
 
 CLASSIFIER_PARAMETERS = """multiclass : {"shared", "ovr"}, default="shared"
         More than two classes: one set of support points for all, chosen by the summed

@@ -6,6 +6,8 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import scale
 
+from pursuit import _interrupts
+
 # Compiled code makes the first example slow; fixed examples make runs repeatable.
 settings.register_profile(
     "repeatable",
@@ -21,6 +23,12 @@ def read_only(*arrays):
     for array in arrays:
         array.setflags(write=False)
     return arrays
+
+
+@pytest.fixture(autouse=True)
+def no_interrupt_before(monkeypatch):
+    """An interrupt of one test is no first half of the next one's."""
+    monkeypatch.setattr(_interrupts, "_latest", [-np.inf])
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit import KMPClassifier, KMPRegressor
@@ -106,6 +107,42 @@ BAD = [
     ("n_jobs", 1.5),
     ("verbose", "loud"),
 ]
+
+
+@both
+@pytest.mark.parametrize(
+    "name, value, choices",
+    [
+        ("gamma", "wide", ["number", "'cv'", "'median'", "'scale'", "'auto'"]),
+        ("gamma", -1.0, ["number", "'cv'", "'median'", "'scale'", "'auto'"]),
+        ("kernel", "rbv", ["'rbf'", "'poly'", "'precomputed'", "object", "function"]),
+        ("alpha", "big", ["number", "'cv'"]),
+        ("alpha", -1.0, ["number", "'cv'"]),
+        ("size_tolerance", "2se", ["number", "'1se'"]),
+    ],
+)
+def test_errors_list_every_choice(make, name, value, choices):
+    with pytest.raises(ValueError, match=f"{name}={value!r}") as error:
+        make(**{**FAST, name: value}).fit(X, Y[make])
+    for choice in choices:
+        assert choice in str(error.value)
+
+
+@both
+def test_sparse_points_for_a_process_kernel(make):
+    with pytest.raises(ValueError, match=r"RBF.*does not take sparse.*toarray"):
+        make(**{**FAST, "kernel": RBF()}).fit(sparse.csr_array(X), Y[make])
+
+
+@pytest.mark.parametrize("constant", [0.1, -1 / 3, 1e9 + 0.7, 0.0])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_a_constant_target_is_predicted_exactly(constant, is_weighted):
+    y = np.full(len(X), constant)
+    weight = np.linspace(0, 1, len(X)) if is_weighted else None
+    model = KMPRegressor(**FAST).fit(X, y, weight)
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert model.score(X, y) == 1.0
+    assert model.truncate(0).predict(X[:1])[0] == constant
 
 
 @both

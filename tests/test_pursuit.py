@@ -14,6 +14,7 @@ from sklearn.linear_model import orthogonal_mp
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
+from pursuit import _interrupts
 from pursuit._atoms import Atoms
 from pursuit.dictionaries import OneKernel, Precomputed
 from pursuit.kernels import FunctionKernel, Gaussian
@@ -154,6 +155,19 @@ def badly_scaled():
     return D * 10.0 ** np.random.default_rng(4).uniform(-6, 6, D.shape[1]), Y
 
 
+def wildly_scaled():
+    """Beyond what float32 holds: guesses may fail, the choice may not."""
+    D, Y = random_matrix()
+    return D * 10.0 ** np.random.default_rng(4).uniform(-45, 45, D.shape[1]), Y
+
+
+def near_duplicates():
+    """Each atom comes three times, the copies off by 1e-4 of it."""
+    rng = np.random.default_rng(12)
+    D = np.repeat(rng.standard_normal((60, 30)), 3, axis=1)
+    return D + 1e-4 * rng.standard_normal(D.shape), rng.standard_normal((60, 1))
+
+
 def nearly_constant_columns():
     """A large constant hides what an atom does."""
     D, Y = random_matrix()
@@ -169,6 +183,7 @@ DICTIONARIES = [
     duplicated,
     collinear,
     badly_scaled,
+    near_duplicates,
 ]
 
 
@@ -230,6 +245,14 @@ def test_float32_storage_is_exact_on_the_rounded_values(make, method):
     for engine in ENGINES.values():
         path = path_of(D, Y, 10, dtype=np.float32, **engine, **how)
         assert_same_path(path, expected, D, Y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_scales_beyond_single_precision(method):
+    D, Y = matrices(wildly_scaled)
+    expected, _ = reference.pursue(method, D, Y, 12)
+    for engine in ENGINES.values():
+        assert path_of(D, Y, 12, method=method, **engine).atoms.tolist() == expected
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -762,6 +785,26 @@ def test_an_interrupt_inside_a_pass_leaves_a_usable_path():
     assert path.stop_reason == "interrupted"
     assert 0 < len(path) < 40
     assert path.atoms.tolist() == path_of(D, Y, 40).atoms[: len(path)].tolist()
+
+
+def test_two_interrupts_in_a_row_pass_through(monkeypatch):
+    """The second is for what is around: a grid search would else go on."""
+    D, Y = matrices(diabetes_kernel)
+
+    def interrupted_at(second):
+        monkeypatch.setattr(_interrupts.time, "monotonic", lambda: second)
+        atoms = atoms_of(D)
+        pursuit = Pursuit(atoms, problem_of(D, Y, 40))
+        run(atoms, [pursuit], interrupt)
+        return pursuit.stop_reason
+
+    def interrupt(pursuits):
+        raise KeyboardInterrupt
+
+    assert interrupted_at(100.0) == "interrupted"
+    assert interrupted_at(110.0) == "interrupted"
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_at(111.0)
 
 
 def test_other_errors_pass_through():

@@ -21,6 +21,9 @@ from ._threads import allowed_threads
 # From this many vectors on, BLAS is faster than the compiled loop (in float64).
 _MANY = 32
 
+# Pieces of work for each thread: several, since a core may be busy with other things.
+_PIECES = 4
+
 
 class Atoms:
     """M atoms on l rows, given by a function that returns any block of them.
@@ -69,7 +72,7 @@ class Atoms:
         Sums are float64 whatever the storage.
         """
         m = len(V)
-        n_padded = 1 if m == 1 else -(-m // 4) * 4
+        n_padded = 1 if m == 1 else -(-m // 2) * 2
         padded = np.zeros((n_padded, self.n_rows))
         padded[:m] = V
         out = np.empty((n_padded, self.n_atoms))
@@ -78,12 +81,24 @@ class Atoms:
         self.n_passes += 1
         return out[:m]
 
-    def squared_norms(self, W: np.ndarray) -> np.ndarray:
-        """Return ``sum_i W[j, i] A[k, i]**2`` (m, M) for weightings ``W`` (m, l)."""
+    def squared_norms(
+        self, W: np.ndarray, also: Sequence[Callable[[slice, np.ndarray], None]] = ()
+    ) -> np.ndarray:
+        """Return ``sum_i W[j, i] A[k, i]**2`` (m, M) for weightings ``W`` (m, l).
+
+        On the same trip, ``also`` are called with slices of the atoms and the atoms.
+        """
         out = np.empty((len(W), self.n_atoms))
         for part, A in self._blocks():
-            for w, row in zip(W, out[:, part], strict=True):
-                squares(A, w, row)
+
+            def work(piece: slice, part: slice = part, A: np.ndarray = A) -> None:
+                place = slice(part.start + piece.start, part.start + piece.stop)
+                for w, row in zip(W, out, strict=True):
+                    squares(A[piece], w, row[place])
+                for call in also:
+                    call(place, A[piece])
+
+            self._by_threads(A, work)
         return out
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -107,7 +122,8 @@ class Atoms:
 
     def _by_threads(self, A: np.ndarray, work: Callable[[slice], None]) -> None:
         """Do ``work`` on slices of the atoms, in as many threads as BLAS may use."""
-        n_parts = min(self.n_threads, 1 + A.size // 100_000)
+        n_pieces = _PIECES * self.n_threads if self.n_threads > 1 else 1
+        n_parts = min(n_pieces, 1 + A.size // 100_000)
         bounds = np.linspace(0, len(A), n_parts + 1).astype(int)
         self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
 

@@ -13,12 +13,15 @@ from numba import njit
 # of a matrix product fell.
 TIE = 1e-10
 
+# A foreseen step leaves at least this share of a squared norm.
+_LEAST_LEFT = 0.1
+
 # Reordering sums lets LLVM use vector registers; NaN and infinity keep their meaning.
 _REORDER = {"reassoc", "contract", "nsz"}
 
 # Blocks of `products`: this many atoms by this many rows stay in the second-level
-# cache while every vector passes over them.
-_ATOMS, _ROWS = 32, 1024
+# cache while every vector passes over them, four atoms of them in the first-level one.
+_ATOMS, _ROWS = 32, 512
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
@@ -27,43 +30,46 @@ def products(A, V, out):
 
     ``A`` (M, l) may be float32: it is widened in registers, and sums are float64.
     For a handful of vectors this runs at the speed of memory, where a BLAS matrix
-    product first copies ``A``.  ``V`` (m, l) has m a multiple of 4.
+    product first copies ``A``.  ``V`` (m, l) has m even.
     """
     n_atoms, n_rows = A.shape
-    for k in range(n_atoms):
-        for j in range(V.shape[0]):
-            out[j, k] = 0.0
+    out[:] = 0.0
     for start in range(0, n_atoms, _ATOMS):
         stop = min(start + _ATOMS, n_atoms)
         for i0 in range(0, n_rows, _ROWS):
             i1 = min(i0 + _ROWS, n_rows)
-            for k in range(start, stop, 2):
-                # The last atom of an odd number is done twice, which does no harm.
-                k1 = min(k + 1, stop - 1)
+            for k in range(start, stop, 4):
+                # Of a last group of fewer than four one is done again, harmlessly.
+                last = stop - 1
+                k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
                 a0, a1 = A[k, i0:i1], A[k1, i0:i1]
-                for j in range(0, V.shape[0], 4):
+                a2, a3 = A[k2, i0:i1], A[k3, i0:i1]
+                for j in range(0, V.shape[0], 2):
                     v0, v1 = V[j, i0:i1], V[j + 1, i0:i1]
-                    v2, v3 = V[j + 2, i0:i1], V[j + 3, i0:i1]
-                    s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = 0.0
+                    s00 = s01 = s10 = s11 = s20 = s21 = s30 = s31 = 0.0
                     for i in range(i1 - i0):
+                        y0, y1 = v0[i], v1[i]
                         x0, x1 = np.float64(a0[i]), np.float64(a1[i])
-                        s00 += x0 * v0[i]
-                        s01 += x0 * v1[i]
-                        s02 += x0 * v2[i]
-                        s03 += x0 * v3[i]
-                        s10 += x1 * v0[i]
-                        s11 += x1 * v1[i]
-                        s12 += x1 * v2[i]
-                        s13 += x1 * v3[i]
+                        x2, x3 = np.float64(a2[i]), np.float64(a3[i])
+                        s00 += x0 * y0
+                        s01 += x0 * y1
+                        s10 += x1 * y0
+                        s11 += x1 * y1
+                        s20 += x2 * y0
+                        s21 += x2 * y1
+                        s30 += x3 * y0
+                        s31 += x3 * y1
                     out[j, k] += s00
                     out[j + 1, k] += s01
-                    out[j + 2, k] += s02
-                    out[j + 3, k] += s03
                     if k1 > k:
                         out[j, k1] += s10
                         out[j + 1, k1] += s11
-                        out[j + 2, k1] += s12
-                        out[j + 3, k1] += s13
+                    if k2 > k1:
+                        out[j, k2] += s20
+                        out[j + 1, k2] += s21
+                    if k3 > k2:
+                        out[j, k3] += s30
+                        out[j + 1, k3] += s31
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
@@ -199,3 +205,57 @@ def pursue_among(gram, c, norms, by_norm, n_picks):  # noqa: C901
             for k in range(n_atoms):
                 gram[i, k] -= p[i] * p[k]
     return picks
+
+
+# -- short images of the atoms (see `_sketch`) -------------------------------------
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def fold(A, factor, Z):
+    """Add column i of ``A``, times ``factor[i]``, to column ``i % size`` of ``Z``."""
+    size = Z.shape[1]
+    for k in range(A.shape[0]):
+        for i0 in range(0, A.shape[1], size):
+            for i in range(min(size, A.shape[1] - i0)):
+                Z[k, i] += np.float32(A[k, i0 + i] * factor[i0 + i])
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def take_out(Z, P, images):
+    """Set ``Z -= P.T @ images``, in one trip over ``Z``."""
+    for k in range(Z.shape[0]):
+        for j in range(images.shape[0]):
+            x = np.float32(P[j, k])
+            for i in range(Z.shape[1]):
+                Z[k, i] -= x * images[j, i]
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def foresee_step(Z, k, n, z, p, c, e, norms, gain, orthogonal, by_norm):
+    """Take atom ``k`` as the n-th foreseen direction, with inner products by images.
+
+    ``z[n]`` and ``p[n]`` get its image and correlations; ``c``, ``e`` and ``gain``
+    are moved past it.
+    """
+    z[n] = Z[k]
+    if orthogonal:
+        subtract(z[n], z[:n], p[:n, k])
+    root = np.sqrt(e[k] if orthogonal else norms[k])
+    z[n] /= np.float32(root)
+    a = c[:, k] / root
+    for j in range(Z.shape[0]):
+        total = np.float32(0.0)
+        for i in range(Z.shape[1]):
+            total += Z[j, i] * z[n, i]
+        p[n, j] = total
+        squared = 0.0
+        for t in range(c.shape[0]):
+            c[t, j] -= a[t] * total
+            squared += c[t, j] * c[t, j]
+        if orthogonal:
+            # The images are too coarse to tell that nearly nothing is left.
+            e[j] = max(e[j] - total * total, _LEAST_LEFT * e[j])
+        if gain[j] > 0.0:
+            gain[j] = squared / (norms[j] if by_norm else e[j])
+    if orthogonal:
+        gain[k] = 0.0

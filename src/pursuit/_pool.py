@@ -12,7 +12,7 @@ from ._atoms import Atoms
 from ._loops import subtract
 
 # Guesses a round, at the most, and candidates among which they are made.
-MOST, LOOKS = 32, 160
+MOST, LOOKS = 32, 128
 
 
 class Pool:

@@ -134,7 +134,8 @@ def _pursue(
     if any(p.stop_reason == "interrupted" for p in pursuits):
         warnings.warn(
             f"The fit was interrupted after {sum(p.n_steps for p in pursuits)} "
-            "steps; the model is the one found so far.",
+            "steps; the model is the one found so far. Press Ctrl-C twice within two "
+            "seconds to end what is around the fit too.",
             stacklevel=4,
         )
     return pursuits

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
@@ -265,6 +267,11 @@ class FunctionKernel(Kernel):
         return super().bind(X, sample_weight)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        if not self.accepts_sparse and (sparse.issparse(X) or sparse.issparse(Y)):
+            raise ValueError(
+                f"The kernel {self._name()} does not take sparse points: pass "
+                "X.toarray(), or a kernel that does, such as 'rbf'."
+            )
         K = self._as_floats(self.function(X, Y))
         expected = X.shape[0], Y.shape[0]
         if K.shape != expected:
@@ -291,7 +298,7 @@ class FunctionKernel(Kernel):
         return getattr(self.function, "__name__", repr(self.function))
 
 
-_NAMED: dict[str, type[Kernel]] = {
+NAMED: dict[str, type[Kernel]] = {
     "cosine": Cosine,
     "gaussian": Gaussian,
     "laplacian": Laplacian,
@@ -323,7 +330,8 @@ def as_kernel(
         return _named(kernel, gamma=gamma, degree=degree, coef0=coef0)
     if callable(kernel) and not isinstance(kernel, type):
         # Nothing is known of a function: it may be asymmetric, and take sparse X.
-        return FunctionKernel(kernel, symmetric=False, accepts_sparse=True)
+        takes_sparse = not isinstance(kernel, ProcessKernel)
+        return FunctionKernel(kernel, symmetric=False, accepts_sparse=takes_sparse)
     raise TypeError(
         "kernel must be a name, a Kernel object such as Gaussian(), or a function "
         f"k(X, Y); got {kernel!r}."
@@ -336,8 +344,11 @@ def _named(name: str, **given: Any) -> Kernel:
             "kernel='precomputed' stands for a matrix rather than a function of two "
             "points and cannot be used here; pass a name, a Kernel or a callable."
         )
-    if name not in _NAMED:
-        known = ", ".join(map(repr, _NAMED))
-        raise ValueError(f"kernel={name!r} is unknown; the names are {known}.")
-    names = _NAMED[name]().get_params()
-    return _NAMED[name](**{key: given[key] for key in names})
+    if name not in NAMED:
+        known = ", ".join(map(repr, NAMED))
+        raise ValueError(
+            f"kernel={name!r} is unknown; the names are {known}. A Kernel object or a "
+            "function k(X, Y) will do too."
+        )
+    names = NAMED[name]().get_params()
+    return NAMED[name](**{key: given[key] for key in names})

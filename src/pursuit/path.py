@@ -126,10 +126,13 @@ class OrthogonalPath(Path):
         terms of the orthonormal directions.
     loads : ndarray of shape (n_directions, n_outputs)
         The directions' coefficients.
+    means : ndarray of shape (n_outputs,), optional
+        The intercept of the empty model, exact where a target is a constant.
     """
 
     triangle: np.ndarray
     loads: np.ndarray
+    means: np.ndarray | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -140,6 +143,8 @@ class OrthogonalPath(Path):
         b = size + int(self.has_intercept)
         if not b:
             return self.loads[:0]
+        if not size and self.means is not None:
+            return self.means[None]
         return solve_triangular(self.triangle[:b, :b], self.loads[:b])
 
     def staged_values(self, K: np.ndarray) -> Iterator[np.ndarray]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._atoms import Atoms
+from ._sketch import Sketch
 from .losses import Loss, Squared
 from .path import Path
 
@@ -93,6 +94,8 @@ class Steps:
 
     # Whether squared norms of all atoms, under the weights, are wanted at the start.
     needs_norms = True
+    # Short images of the atoms, made on the same trip.
+    sketch: Sketch | None = None
 
     def __init__(self, atoms: Atoms, problem: Problem) -> None:
         self.atoms, self.problem = atoms, problem

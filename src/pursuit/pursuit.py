@@ -11,12 +11,13 @@ For each candidate two numbers suffice (spec: Fig. 9.3 rewrites all of ``D``):
 squared norm of its part outside the span.  When the unit direction ``q`` joins, with
 ``a = <q, R>`` and ``p = A q``: ``c -= a p`` and ``e -= p**2``.
 
-*Fewer passes than steps.*  Reading ``A`` is the cost, and a pass for eight vectors
-costs little more than a pass for one.  So each round guesses the next few atoms by a
-pursuit among the most promising ones, one pass gives the correlations of all guesses
-with all atoms, and the greedy steps are then taken over *all* candidates for as long
-as the winner is one of those guessed.  The result is that of one pass a step; guesses
-not (yet) taken stay in a pool.
+*Fewer passes than steps.*  Reading ``A`` is the cost, and a pass for four vectors
+costs little more than a pass for one.  So each round guesses the next few atoms: a
+pursuit on short images of all atoms says which may come up, and one among those, with
+exact inner products, which will.  One pass gives the correlations of all guesses with
+all atoms, and the greedy steps are then taken over *all* candidates for as long as the
+winner is one of those guessed.  The result is that of one pass a step; guesses not
+(yet) taken stay in a pool.
 
 *Ridge* ``alpha |coef|^2`` is least squares with ``N`` more rows, on which the n-th
 chosen atom is ``sqrt(alpha)`` at row n and 0 elsewhere.  These rows are the tail of
@@ -30,8 +31,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ._atoms import Atoms
+from ._interrupts import is_repeated
 from ._loops import first_largest, inner, pursue_among, reduce_residue, update
 from ._pool import LOOKS, MOST, Looks, Pool
+from ._sketch import Sketch, sketch_size
 from ._threads import one_blas_thread
 from .path import OrthogonalPath
 from .problem import Problem, Steps
@@ -52,6 +55,16 @@ _DRIFT = 1e-6
 
 # Guesses a round, at the least.
 _FEWEST = 4
+
+# Guesses a step taken, on average: those not taken cost time in vain, but too few
+# guesses cost a round.
+_GUESSES_A_STEP = 1.25
+
+# What the latest round counts in the average of steps a round.
+_LATEST = 0.3
+
+# Steps foreseen on short images.
+_AHEAD = 5
 
 
 class Pursuit(Steps):
@@ -80,7 +93,7 @@ class Pursuit(Steps):
         self.loads = np.zeros((size, n_targets))
         self.tri = np.zeros((size, size))
         self._squared_y = 0.0
-        self._n_guesses = 2 * _FEWEST
+        self._steps_a_round = float(_FEWEST)
         self._started = False
         self._prepare()
         self._begin_residue()
@@ -90,6 +103,10 @@ class Pursuit(Steps):
         n_atoms, is_orthogonal = self.atoms.n_atoms, self.problem.is_orthogonal
         n_looks = min(LOOKS, n_atoms) if self._speculate else 0
         self._looks = Looks(self.atoms, self.problem.weight, n_looks)
+        self.sketch = None
+        if self._speculate:
+            self.sketch = Sketch(self._w, self.atoms.n_rows, n_atoms)
+        self._n_sketched = 0
         self._history = np.empty(
             (len(self.Q) if is_orthogonal else self._offset, n_atoms)
         )
@@ -186,8 +203,7 @@ class Pursuit(Steps):
             if slot < 0 or not self._step(k, slot):
                 break
         taken = self.n_steps - before
-        # Vectors pass in fours.
-        self._n_guesses = int(np.clip(4 * -(-taken // 2), _FEWEST, MOST))
+        self._steps_a_round += _LATEST * (taken - self._steps_a_round)
 
     def _why_none(self) -> str:
         if self.errors[self.n_steps, 0] <= 1e-24 * self._squared_y:
@@ -200,6 +216,12 @@ class Pursuit(Steps):
         return self._basis_size if self.problem.is_orthogonal else self._offset
 
     # -- guessing ------------------------------------------------------------------
+
+    @property
+    def _n_guesses(self) -> int:
+        # Vectors pass in pairs.
+        wanted = 2 * np.ceil(_GUESSES_A_STEP * self._steps_a_round / 2)
+        return int(np.clip(wanted, _FEWEST, MOST))
 
     def _guess(self) -> np.ndarray:
         """Return the atoms to fetch: those that a pursuit among a few would take.
@@ -236,25 +258,40 @@ class Pursuit(Steps):
         return index[picks]
 
     def _most_promising(self, gain: np.ndarray) -> np.ndarray:
-        """Return candidates of high gain, the best of all first."""
+        """Return candidates of high gain now or soon, the best of all first."""
         best = first_largest(gain)
         n_look = min(self._n_looks(), int(np.count_nonzero(gain)))
-        if n_look <= 1:
+        if n_look <= 1 or self.sketch is None:
             return np.array([best])
-        index = np.argpartition(gain, -n_look)[-n_look:]
+        index = self._foresee(self.sketch, gain, -(-n_look // _AHEAD))
         return np.concatenate([[best], index[index != best][: n_look - 1]])
+
+    def _foresee(self, sketch: Sketch, gain: np.ndarray, n_each: int) -> np.ndarray:
+        """Return the candidates that may win one of the next steps."""
+        new = slice(self._n_sketched, self._span_size)
+        sketch.take_out(self._history[new], self.Q[new])
+        self._n_sketched = self._span_size
+        return sketch.foresee(
+            self._c.copy(),
+            self._e.copy(),
+            self._norms,
+            self._gain.copy(),
+            gain == 0.0,
+            self.problem.is_orthogonal,
+            self.problem.method != "pre-fitting",
+            _AHEAD,
+            n_each,
+        )
 
     def _n_looks(self) -> int:
         """Return how many candidates to look at.
 
-        A pass for m vectors is 2 l M m operations; with most candidates seen before,
-        B looks are about l B**2, and shall cost an eighth of it.  Where that allows but
-        a few, they are not worth their trouble: the best m are fetched as they are.
+        A pass for m vectors is 2 l M m operations; B looks are 2 l B**2 at the most,
+        and shall cost an eighth of it.  Where that allows but a few, they are not worth
+        their trouble: the best m are fetched as they are.
         """
-        if not self._speculate:
-            return 1
         m = self._n_guesses
-        fair = min(int(np.sqrt(0.25 * m * self.atoms.n_atoms)), LOOKS)
+        fair = min(int(np.sqrt(m * self.atoms.n_atoms / 8)), LOOKS)
         return fair if fair > 2 * m else m
 
     def _outside_span(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -363,6 +400,7 @@ class Pursuit(Steps):
             gains=self.gains[:n].copy(),
             has_intercept=self.problem.fit_intercept,
             stop_reason=self.stop_reason or "unfinished",
+            means=_means(self.problem) if self.problem.fit_intercept else None,
         )
 
     @staticmethod
@@ -372,8 +410,16 @@ class Pursuit(Steps):
         directions = (n_steps + 1) * (width + n_atoms + n_steps)
         pool = 2 * MOST * (width + n_atoms) + 3 * MOST * n_atoms
         looks = LOOKS * (n_rows + LOOKS)
-        candidates = (n_targets + 4) * n_atoms + 2 * n_targets * width
-        return 8 * (directions + pool + looks + candidates)
+        candidates = 2 * (n_targets + 4) * n_atoms + 2 * n_targets * width
+        images = (sketch_size(n_rows) + _AHEAD) * n_atoms // 2
+        return 8 * (directions + pool + looks + candidates + images)
+
+
+def _means(problem: Problem) -> np.ndarray:
+    """Return the weighted means of the targets, of a constant the constant itself."""
+    first = problem.Y[:, np.argmax(problem.weight > 0)]
+    rest = (problem.Y - first[:, None]) @ problem.weight
+    return first + rest / problem.weight.sum()
 
 
 def run(
@@ -384,7 +430,8 @@ def run(
     """Drive pursuits over one dictionary to their ends, sharing each pass.
 
     An interrupt (Ctrl-C) ends them where they are: the steps taken so far stand, and
-    ``stop_reason`` says "interrupted".
+    ``stop_reason`` says "interrupted".  A second one within two seconds is meant for
+    what is around the fit, such as a grid search, and passes through.
 
     Parameters
     ----------
@@ -399,6 +446,8 @@ def run(
     except KeyboardInterrupt:
         for p in pursuits:
             p.stop_reason = p.stop_reason or "interrupted"
+        if is_repeated():
+            raise
 
 
 def _run(
@@ -423,11 +472,15 @@ def _run(
 
 
 def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndarray]:
-    """Return each pursuit's squared norms, computed once for each weighting."""
+    """Return each pursuit's squared norms, computed once for each weighting.
+
+    The pursuits' images of the atoms are made on the same trip.
+    """
     pursuits = [p for p in pursuits if p.needs_norms]
     weights = {id(p.problem.weight): p.problem.weight for p in pursuits}
     if not weights:
         return {}
-    norms = atoms.squared_norms(np.array(list(weights.values())))
+    sketches = [p.sketch.add for p in pursuits if p.sketch is not None]
+    norms = atoms.squared_norms(np.array(list(weights.values())), sketches)
     by_weight = dict(zip(weights, norms, strict=True))
     return {id(p): by_weight[id(p.problem.weight)] for p in pursuits}

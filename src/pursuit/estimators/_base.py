@@ -305,7 +305,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     degree : int, default=3
         Of the kernel "poly".
     coef0 : float, default=0.0
-        Of the kernels "poly" and "sigmoid".
+        Of the kernels "poly" and "sigmoid". With 0, as in SVC, a cubic kernel has no
+        lower powers and far points outweigh all others in the squared error: 1 is
+        better.
     loss : str or Loss, default="squared"
         What is minimised: <losses>;
         or a loss object of :mod:`pursuit.losses`, your own included.
@@ -369,7 +371,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     n_jobs : int or None, default=None
         Widths compared at a time, in threads. BLAS uses its own threads besides.
     verbose : int or bool, default=0
-        Whether to show a progress bar."""
+        Whether to show a progress bar. Ctrl-C ends the fit with the model found so far
+        and a warning; twice within two seconds it also ends what is around the fit,
+        such as a grid search."""
 
 
 def parameters(losses: str, extra: str = "") -> str:

@@ -11,8 +11,9 @@ from sklearn.utils import check_array, check_random_state
 
 from pursuit._memory import budget
 from pursuit._quantiles import lower_quantile
+from pursuit._widths import RULES
 from pursuit.dictionaries import OneKernel, Precomputed
-from pursuit.kernels import Kernel, as_kernel
+from pursuit.kernels import NAMED, Kernel, as_kernel
 from pursuit.losses import Loss, Squared
 from pursuit.plan import Dictionary, Plan
 from pursuit.problem import METHODS, Judge
@@ -198,11 +199,16 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
-def _number(name: str, value: Any, low: float, high: float = np.inf) -> float:
+def _number(
+    name: str, value: Any, low: float, high: float = np.inf, word: str | None = None
+) -> float:
+    """Return a number in the range; ``word`` is what may be said instead of one."""
     if not _is_number(value) or not low <= value <= high or not np.isfinite(value):
         upper = "" if high == np.inf else f" and at most {high:g}"
+        instead = "" if word is None else f", or {word!r}"
         raise ValueError(
-            f"{name}={value!r} must be a finite number of at least {low:g}{upper}."
+            f"{name}={value!r} must be a finite number of at least {low:g}{upper}"
+            f"{instead}."
         )
     return float(value)
 
@@ -255,10 +261,9 @@ def _renumbered(
 
 
 def _tolerance(value: Any) -> float | str:
-    if isinstance(value, str):
-        check_choice("size_tolerance", value, ("1se",))
+    if isinstance(value, str) and value == "1se":
         return value
-    return _number("size_tolerance", value, low=0.0)
+    return _number("size_tolerance", value, low=0.0, word="1se")
 
 
 def _patience(value: Any, selection: str | None) -> Patience:
@@ -284,12 +289,11 @@ def _dtype(value: Any) -> np.dtype:
 def _alphas(
     alpha: Any, dictionary: Dictionary, X: Any, weight: np.ndarray
 ) -> list[float]:
-    if isinstance(alpha, str):
-        check_choice("alpha", alpha, ("cv",))
+    if isinstance(alpha, str) and alpha == "cv":
         # A kernel s times as large has coefficients s times as small.
         scale = _mean_square_diagonal(dictionary, X, weight)
         return [scale * a for a in ALPHAS]
-    return [_number("alpha", alpha, low=0.0)]
+    return [_number("alpha", alpha, low=0.0, word="cv")]
 
 
 def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:
@@ -316,6 +320,8 @@ def _dictionaries(estimator: Any, X: Any, weight: np.ndarray) -> list[Dictionary
     kernel, gamma = estimator.kernel, estimator.gamma
     if is_precomputed(estimator):
         return [Precomputed()]
+    if isinstance(kernel, str):
+        _check_named(kernel, gamma)
     is_searched = isinstance(gamma, str) and gamma == "cv"
     described = as_kernel(
         kernel,
@@ -327,6 +333,22 @@ def _dictionaries(estimator: Any, X: Any, weight: np.ndarray) -> list[Dictionary
     if is_searched and isinstance(kernel, str) and hasattr(bound, "gamma"):
         return [OneKernel(_with_gamma(bound, m * bound.gamma)) for m in GAMMA_MULTIPLES]
     return [OneKernel(bound)]
+
+
+def _check_named(kernel: str, gamma: Any) -> None:
+    if kernel not in NAMED:
+        names = ", ".join(map(repr, (*NAMED, "precomputed")))
+        raise ValueError(
+            f"kernel={kernel!r} is unknown; the names are {names}. A kernel object or "
+            "a function k(X, Y) will do too."
+        )
+    is_word = isinstance(gamma, str) and gamma in ("cv", *RULES)
+    is_width = _is_number(gamma) and 0 < gamma < np.inf
+    if hasattr(NAMED[kernel](), "gamma") and not is_word and not is_width:
+        words = ", ".join(map(repr, ("cv", *RULES)))
+        raise ValueError(
+            f"gamma={gamma!r} must be a positive finite number or one of {words}."
+        )
 
 
 def _with_gamma(kernel: Kernel, gamma: float) -> Kernel:

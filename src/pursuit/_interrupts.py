@@ -1,0 +1,17 @@
+"""One Ctrl-C ends a fit with what it has; two in a row end what is around it."""
+
+from __future__ import annotations
+
+import time
+
+# Seconds within which a second interrupt belongs to the first.
+_TOGETHER = 2.0
+
+_latest = [-_TOGETHER]
+
+
+def is_repeated() -> bool:
+    """Note an interrupt; return whether another one came shortly before."""
+    now = time.monotonic()
+    before, _latest[0] = _latest[0], now
+    return now - before < _TOGETHER

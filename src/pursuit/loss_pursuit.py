@@ -185,6 +185,11 @@ class LossPursuit(Steps):
 
     # -- one round -----------------------------------------------------------------
 
+    @property
+    def work(self) -> float:
+        """About how many operations a proposal takes: a few matrix products."""
+        return 10.0 * self.F.size * self._basis_size
+
     def propose(self) -> np.ndarray:
         """Complete the last step; return the vectors wanted for the next."""
         self._complete()

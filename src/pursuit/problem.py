@@ -113,6 +113,11 @@ class Steps:
     def _basis_size(self) -> int:
         return self.n_steps + self._offset
 
+    @property
+    def work(self) -> float:
+        """About how many operations a proposal takes."""
+        raise NotImplementedError
+
     def propose(self) -> np.ndarray:
         """Return the vectors (m, l) whose correlations with all atoms are wanted."""
         raise NotImplementedError

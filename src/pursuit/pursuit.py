@@ -53,6 +53,9 @@ _STALE = 1e-2
 # choosing anew with the exact value: the recurrences lose digits near the span.
 _DRIFT = 1e-6
 
+# Operations from which on pursuits propose in threads.
+_MUCH_WORK = 1e6
+
 # Guesses a round, at the least.
 _FEWEST = 4
 
@@ -167,6 +170,11 @@ class Pursuit(Steps):
         )
 
     # -- one round -----------------------------------------------------------------
+
+    @property
+    def work(self) -> float:
+        """About how many operations a proposal takes."""
+        return self.atoms.n_rows * self.atoms.n_atoms / 4
 
     def propose(self) -> np.ndarray:
         """Return the vectors (m, l) whose correlations with all atoms are wanted."""
@@ -457,9 +465,9 @@ def _run(
 ) -> None:
     active = [p for p in pursuits if p.stop_reason is None]
     norms = _initial_norms(atoms, active)
-    # Threads that hand the interpreter to each other cost more than small work does.
-    propose_each = atoms.each if atoms.n_rows * atoms.n_atoms > 4_000_000 else map
     while active:
+        # Threads that hand over the interpreter cost more than small work does.
+        propose_each = atoms.each if active[0].work > _MUCH_WORK else map
         wanted = list(propose_each(lambda p: p.propose(), active))
         vectors = np.concatenate(wanted)
         answers = atoms.correlate(vectors) if len(vectors) else vectors

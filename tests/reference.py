@@ -190,6 +190,7 @@ def leave_one_out(D, Y, weight, alpha, fit_intercept):
 
 def hyperplane_by_least_squares(x, N, penalty, n_components=None, tangents=None):
     """Distance to the local hyperplane, eq. 11.5, with the explicit vectors."""
+    N = N - x  # the same, with fewer digits lost far from the origin
     V = (N - N.mean(axis=0)).T
     if n_components is not None:
         U, s, _ = np.linalg.svd(V, full_matrices=False)
@@ -199,7 +200,7 @@ def hyperplane_by_least_squares(x, N, penalty, n_components=None, tangents=None)
         V = (U * s)[:, :n_components]
     if tangents is not None:
         V = np.hstack([V, np.asarray(tangents).T])
-    t = x - N.mean(axis=0)
+    t = -N.mean(axis=0)
     A = np.vstack([V, np.sqrt(penalty) * np.eye(V.shape[1])])
     b = np.concatenate([t, np.zeros(V.shape[1])])
     a = np.linalg.lstsq(A, b, rcond=1e-13)[0]
@@ -212,8 +213,10 @@ def hull_by_programme(x, N):
     Non-negative least squares with the sum of the weights as one more equation.
     """
     P = (N - x).T
+    if not P.any():
+        return 0.0
     # Any weight of that equation gives the same direction, hence the same point.
-    m = np.abs(P).max() + 1e-300
+    m = np.abs(P).max()
     A = np.vstack([P, np.full(P.shape[1], m)])
     b = np.concatenate([np.zeros(len(P)), [m]])
     weights = nnls(A, b)[0]

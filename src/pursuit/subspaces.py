@@ -28,6 +28,7 @@ from ._hyperplanes import (
     hyperplane_distances,
     hyperplane_paths,
     path,
+    reconstructions,
 )
 from ._threads import deal
 
@@ -225,6 +226,20 @@ class Hyperplanes:
         return out
 
 
+def reconstruct(
+    query: Query, Y: np.ndarray, penalties: np.ndarray, numbers: np.ndarray
+) -> np.ndarray:
+    """Return values (n, T, L, len(numbers)) rebuilt from neighbours of one class.
+
+    The weights that rebuild a point from its neighbours, ``min |x - Σ b_k N_k|² +
+    λ |b|²`` with ``Σ b_k = 1``, applied to the neighbours' values ``Y`` (l, T).
+    """
+    shape = (len(query.X), Y.shape[1], len(penalties), query.hoods.index.shape[2])
+    out = np.empty(shape)
+    query.run(reconstructions, out, settings=(Y, penalties))
+    return out[..., numbers - 1]
+
+
 @dataclass(frozen=True)
 class Hulls:
     """Convex hulls of the neighbours; the methods are those of `Hyperplanes`."""
@@ -367,8 +382,10 @@ def gram_path(H: Any, penalty: float = 0.0) -> np.ndarray:
 
     Notes
     -----
-    O(K³) time.  Small distances lose digits to the subtraction; where these matter,
-    use :func:`hyperplane_distance`.
+    O(K³) time.  A Gram matrix holds squares: small distances lose digits to the
+    subtraction, and without a penalty a neighbour that is within some 1e-7 of the plane
+    of the nearer ones counts as lying on it.  Where that matters, use
+    :func:`hyperplane_distance`.
     """
     H = np.array(H, dtype=np.float64, order="C")
     if H.ndim != 2 or H.shape[0] != H.shape[1]:

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from pursuit._memory import budget
 from pursuit._threads import allowed_threads
+from pursuit.estimators._planning import check_choice
 from pursuit.leave_one_out import error_table, temperature
 from pursuit.nearest_subspaces import Find, NearestSubspace, scores
 from pursuit.neighborhoods import ClassSearch, from_graph
@@ -86,13 +87,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             check_whole("n_neighbors", self.n_neighbors, 1, " or 'auto'")
         check_whole("loo_samples", self.loo_samples, 0)
         budget(self.max_memory)
-        if self.search is not None and not (
-            hasattr(self.search, "fit") and hasattr(self.search, "kneighbors")
-        ):
-            raise ValueError(
-                f"search={self.search!r} must have the methods fit and kneighbors, or "
-                "be None."
-            )
+        check_search(self.search)
         if self._is_auto() and self.loo_samples == 0:
             raise ValueError(
                 "loo_samples=0 leaves nothing to choose 'auto' parameters by: give "
@@ -126,7 +121,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         self._row_codes = codes
         T = self.tangents
         self._tangents = None if T is None or callable(T) else np.asarray(T)[rows]
-        with self._limited():
+        with limited_threads(self.n_jobs):
             self._search = ClassSearch(
                 self._points, self._codes, n_classes, self.search, self.n_jobs
             )
@@ -267,7 +262,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         """
         X = self._validated(X)
         find = self._finder(X, graph)
-        with self._limited():
+        with limited_threads(self.n_jobs):
             return self.classes_[self._fitted_model().nearest_class(X, find)]
 
     @available_if(lambda self: self.loo_samples != 0)
@@ -294,7 +289,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
     def _distances(self, X: Any, graph: Any) -> tuple[np.ndarray, np.ndarray]:
         X = self._validated(X)
         find = self._finder(X, graph)
-        with self._limited():
+        with limited_threads(self.n_jobs):
             return self._fitted_model().distances(X, find)
 
     def _validated(self, X: Any) -> np.ndarray:
@@ -313,7 +308,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             unit=float(np.sqrt(self._variance)),
             tangents_of=None if self.tangents is None else self._tangents_of,
             memory=budget(self.max_memory),
-            n_threads=self._n_threads(),
+            n_threads=thread_count(self.n_jobs),
             verbose=self.verbose,
         )
 
@@ -360,17 +355,34 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
         return find
 
-    def _n_threads(self) -> int:
-        return (
-            allowed_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-        )
 
-    def _limited(self) -> Any:
-        """Hold scikit-learn's search to the threads that `n_jobs` allows."""
-        return (
-            nullcontext()
-            if self.n_jobs is None
-            else threadpool_limits(self._n_threads())
+def thread_count(n_jobs: int | None) -> int:
+    """Return how many threads to use; None: as many as BLAS may."""
+    return allowed_threads() if n_jobs is None else int(effective_n_jobs(n_jobs))
+
+
+def limited_threads(n_jobs: int | None) -> Any:
+    """Hold scikit-learn's search to the threads that ``n_jobs`` allows."""
+    return nullcontext() if n_jobs is None else threadpool_limits(thread_count(n_jobs))
+
+
+def check_search(search: Any) -> None:
+    """Raise a ValueError unless ``search`` can find neighbours."""
+    if search is None or (hasattr(search, "fit") and hasattr(search, "kneighbors")):
+        return
+    raise ValueError(
+        f"search={search!r} must have the methods fit and kneighbors, or be None."
+    )
+
+
+def check_penalty(penalty: Any) -> None:
+    """Raise a ValueError unless ``penalty`` is a number or a known word."""
+    if isinstance(penalty, str):
+        check_choice("penalty", penalty, ("scale", "auto"))
+    elif not is_number(penalty) or not 0 <= penalty < np.inf:
+        raise ValueError(
+            f"penalty={penalty!r} must be a finite number of at least 0, 'scale' or "
+            "'auto'."
         )
 
 

@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pursuit.estimators._local import BaseLocal, check_whole, is_number
-from pursuit.estimators._planning import check_choice
+from pursuit.estimators._local import (
+    BaseLocal,
+    check_penalty,
+    check_whole,
+    is_number,
+)
 from pursuit.subspaces import Hulls, Hyperplanes
 
 # Penalties that "auto" compares, and the default, as shares of the class variance.
@@ -95,6 +99,7 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
     See Also
     --------
     CKNNClassifier : Convex hulls instead of hyperplanes.
+    HKNNRegressor : The same hyperplanes for real-valued targets.
 
     Notes
     -----
@@ -150,17 +155,8 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        self._check_penalty()
+        check_penalty(self.penalty)
         self._check_n_components()
-
-    def _check_penalty(self) -> None:
-        if isinstance(self.penalty, str):
-            check_choice("penalty", self.penalty, ("scale", "auto"))
-        elif not is_number(self.penalty) or not 0 <= self.penalty < np.inf:
-            raise ValueError(
-                f"penalty={self.penalty!r} must be a finite number of at least 0, "
-                "'scale' or 'auto'."
-            )
 
     def _check_n_components(self) -> None:
         n = self.n_components

@@ -16,12 +16,12 @@ from sklearn.svm import SVC
 
 from pursuit import CKNNClassifier
 
-rng = np.random.default_rng(3)
-along = rng.uniform(-2, 2, size=(2, 14))
+rng = np.random.default_rng(0)
+along = np.linspace(-2, 2, 9) + rng.uniform(-0.2, 0.2, size=(2, 9))
 X = np.concatenate(
-    [np.c_[a, 0.4 * a**2 + shift] for a, shift in zip(along, (0.5, -0.5), strict=True)]
+    [np.c_[a, 0.4 * a**2 + shift] for a, shift in zip(along, (0.3, -0.3), strict=True)]
 )
-y = np.repeat([0, 1], 14)
+y = np.repeat([0, 1], 9)
 models = {
     "neighbours, K = 1": KNeighborsClassifier(1),
     "linear SVM": SVC(kernel="linear", C=1e3),

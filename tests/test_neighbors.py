@@ -128,6 +128,21 @@ def test_predict_takes_the_nearest(model, dtype, digits):
     assert model.score(Xt, yt) > 0.85
 
 
+@pytest.mark.parametrize("make", CLASSIFIERS)
+@pytest.mark.parametrize("shift", [1e-3, 1e-5, 1e-7, 1e-9])
+def test_predict_where_classes_nearly_coincide(make, shift, rng):
+    """Differences below single precision are left to the exact distances."""
+    X = rng.standard_normal((60, 12))
+    X = np.concatenate([X, X + shift * rng.standard_normal((60, 12))])
+    y = np.repeat([0, 1], 60)
+    weights = rng.dirichlet(np.ones(4), size=100)
+    points = np.einsum("ik,ikj->ij", weights, X[rng.integers(120, size=(100, 4))])
+    points = np.concatenate([points, X + 0.1 * shift])
+    model = make(20, loo_samples=0).fit(X, y)
+    found = model.predict(points)
+    np.testing.assert_array_equal(found, model.decision_function(points) > 0)
+
+
 def test_float32_is_kept_and_close(digits):
     X, y, Xt, _ = digits
     for make in CLASSIFIERS:

@@ -27,6 +27,9 @@ TIE_BREAK = 1e-9
 # Points searched at a time: enough for the search to use its matrix products well.
 _MOST_ROWS = 4096
 
+# What single precision may do to a distance, in units.
+_ROUND_OFF = 1e-5
+
 Find = Callable[[slice, int], Neighborhoods]
 
 
@@ -89,10 +92,11 @@ class NearestSubspace:
             bounds = self.shape.bounds(query, self.unit)
         if bounds is None:
             return self._measured(query, _all(query))
-        lower, upper = bounds[:, :, 0], bounds[:, :, 1]
+        lower, upper = np.sqrt(bounds[:, :, 0]), np.sqrt(bounds[:, :, 1])
         best = upper.min(axis=1, keepdims=True)
         # Negated: a bound that is not a number excludes nothing.
-        is_open = ~(lower > best * (1 + PRECISION)) & (query.hoods.count > 0)
+        is_clear = lower > best * (1 + PRECISION) + _ROUND_OFF
+        is_open = ~is_clear & (query.hoods.count > 0)
         winner = upper.argmin(axis=1)
         unsure = np.flatnonzero((is_open.sum(axis=1) != 1) | ~np.isfinite(best[:, 0]))
         if len(unsure):

@@ -108,7 +108,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     def _set_reference(self, X: np.ndarray, codes: np.ndarray) -> None:
         rows, n_classes = self.reference_, len(self.classes_)
-        self._points = X if len(rows) == len(X) else X[rows]
+        # Writable: the loops would be compiled again for arrays that are not.
+        self._points = np.require(X if len(rows) == len(X) else X[rows], None, "W")
         self._codes = codes[rows]
         sizes = np.bincount(self._codes, minlength=n_classes)
         if np.any(sizes == 0):
@@ -267,7 +268,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     @available_if(lambda self: self.loo_samples != 0)
     def predict_proba(self, X: Any, graph: Any = None) -> np.ndarray:
-        """Return class probabilities: softmax(-distance / temperature_).
+        """Return class probabilities, a softmax of the negative distances.
 
         Parameters
         ----------
@@ -279,9 +280,9 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            The temperature is the likeliest one for left-out training points, so the
-            probabilities are calibrated as a whole; they do not come from a model of
-            the classes' densities.
+            ``softmax(-distance / temperature_)``.  The temperature is the likeliest
+            one for left-out training points, so the probabilities are calibrated as a
+            whole; they do not come from a model of the classes' densities.
         """
         found = scores(*self._distances(X, graph))
         return softmax(-found / self.temperature_, axis=1)

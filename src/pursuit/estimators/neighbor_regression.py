@@ -73,8 +73,8 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         `n_samples`.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all are strings.
+    feature_names_in_ : ndarray of str
+        Their names, where the training data had some.
 
     See Also
     --------
@@ -145,7 +145,9 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         self._check_parameters()
         y = np.asarray(y, dtype=np.float64)
         self._is_single_output = y.ndim == 1
-        self._points, self._values = X, np.array(y.reshape(len(y), -1), order="C")
+        # Writable: the loops would be compiled again for arrays that are not.
+        self._points = np.require(X, None, "W")
+        self._values = np.array(y.reshape(len(y), -1), order="C")
         nobody = np.zeros(len(X), dtype=np.intp)
         with limited_threads(self.n_jobs):
             self._search = ClassSearch(X, nobody, 1, self.search, self.n_jobs)

@@ -55,8 +55,8 @@ ATTRIBUTES = """classes_ : ndarray of shape (n_classes,)
         `n_neighbors`, `penalties`, `n_samples`.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all are strings."""
+    feature_names_in_ : ndarray of str
+        Their names, where the training data had some."""
 
 
 class HKNNClassifier(BaseLocal):  # noqa: D101

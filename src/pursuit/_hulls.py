@@ -11,7 +11,7 @@ the points that enter.
 import numpy as np
 from numba import njit
 
-from pursuit._hyperplanes import _REORDER, add, differences, dot
+from ._vectors import REORDER, add, differences, dot
 
 # Entering points that would lower |v|² by less than this share of |p|² are round-off.
 _NOISE = 1e-15
@@ -19,7 +19,7 @@ _NOISE = 1e-15
 _DEPENDENT = 1e-14
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _factor(G, L, first, size, shift):
     """Extend the Cholesky factor of ``G + shift`` from row ``first`` on.
 
@@ -35,7 +35,7 @@ def _factor(G, L, first, size, shift):
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _plane_weights(L, size, u):
     """Write the weights of the point of the plane that is nearest to the origin."""
     for k in range(size):
@@ -86,7 +86,7 @@ def _balance(active, b, G, L, size, shift, u):
         first = 0
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _combine(P, active, b, size, v):
     v[:] = 0
     for k in range(size):
@@ -94,7 +94,7 @@ def _combine(P, active, b, size, v):
     return float(dot(v, v))
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _lowest(P, n, v):
     """Return the point of the smallest product with ``v``, and that product."""
     lowest, entering = np.inf, 0
@@ -105,7 +105,7 @@ def _lowest(P, n, v):
     return entering, lowest
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
     """Go on from an active set until no point of the first ``n`` improves it.
 
@@ -141,7 +141,7 @@ def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
     return size, lower, upper
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _start(P, n, active, b, G, L):
     """Begin with the first point alone; return the largest squared length."""
     scale = 0.0
@@ -182,7 +182,7 @@ def hull_distances(R, X, index, count, wanted, out):
 def hull_bounds(R, X, index, count, order, out, unit, precision):
     """Write bounds of the squared distances, as tight as the smallest one needs.
 
-    Arguments as in `_hyperplanes.hyperplane_bounds`.
+    Arguments as in `_hyperplane_bounds.hyperplane_bounds`.
     """
     most, d = index.shape[2], X.shape[1]
     P, v = np.empty((most, d), np.float32), np.empty(d, np.float32)

@@ -23,13 +23,9 @@ from typing import Any
 import numpy as np
 
 from ._hulls import hull_bounds, hull_distances, hull_paths
-from ._hyperplanes import (
-    hyperplane_bounds,
-    hyperplane_distances,
-    hyperplane_paths,
-    path,
-    reconstructions,
-)
+from ._hyperplane_bounds import hyperplane_bounds
+from ._hyperplane_paths import hyperplane_paths, path, reconstructions
+from ._hyperplanes import hyperplane_distances
 from ._threads import deal
 
 __all__ = [
@@ -42,6 +38,7 @@ __all__ = [
     "gram_path",
     "hull_distance",
     "hyperplane_distance",
+    "reconstruct",
 ]
 
 # Points that a thread takes at a time.
@@ -226,20 +223,6 @@ class Hyperplanes:
         return out
 
 
-def reconstruct(
-    query: Query, Y: np.ndarray, penalties: np.ndarray, numbers: np.ndarray
-) -> np.ndarray:
-    """Return values (n, T, L, len(numbers)) rebuilt from neighbours of one class.
-
-    The weights that rebuild a point from its neighbours, ``min |x - Σ b_k N_k|² +
-    λ |b|²`` with ``Σ b_k = 1``, applied to the neighbours' values ``Y`` (l, T).
-    """
-    shape = (len(query.X), Y.shape[1], len(penalties), query.hoods.index.shape[2])
-    out = np.empty(shape)
-    query.run(reconstructions, out, settings=(Y, penalties))
-    return out[..., numbers - 1]
-
-
 @dataclass(frozen=True)
 class Hulls:
     """Convex hulls of the neighbours; the methods are those of `Hyperplanes`."""
@@ -263,6 +246,20 @@ class Hulls:
         out = query.empty(1, query.hoods.index.shape[2])
         query.run(hull_paths, out, settings=())
         return out[..., numbers - 1]
+
+
+def reconstruct(
+    query: Query, Y: np.ndarray, penalties: np.ndarray, numbers: np.ndarray
+) -> np.ndarray:
+    """Return values (n, T, L, len(numbers)) rebuilt from neighbours of one class.
+
+    The weights that rebuild a point from its neighbours, ``min |x - Σ b_k N_k|² +
+    λ |b|²`` with ``Σ b_k = 1``, applied to the neighbours' values ``Y`` (l, T).
+    """
+    shape = (len(query.X), Y.shape[1], len(penalties), query.hoods.index.shape[2])
+    out = np.empty(shape)
+    query.run(reconstructions, out, settings=(Y, penalties))
+    return out[..., numbers - 1]
 
 
 # -- one neighbourhood --------------------------------------------------------------

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from pursuit._memory import budget
-from pursuit._threads import allowed_threads
-from pursuit.estimators._planning import check_choice
+from pursuit.estimators._local_parameters import (
+    MOST_NEIGHBORS,
+    check_search,
+    check_whole,
+    checked_graph,
+    limited_threads,
+    reference_rows,
+    thread_count,
+)
 from pursuit.leave_one_out import error_table, temperature
 from pursuit.nearest_subspaces import Find, NearestSubspace, scores
 from pursuit.neighborhoods import ClassSearch, from_graph
 from pursuit.subspaces import Hulls, Hyperplanes, Neighborhoods, class_variance
-
-# Types of whole numbers.
-_WHOLE = (int, np.integer)
-
-# The largest number of neighbours that "auto" compares.
-MOST_NEIGHBORS = 80
 
 
 class BaseLocal(ClassifierMixin, BaseEstimator):
@@ -77,7 +72,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
                 "y holds one class only; a classifier needs at least two classes."
             )
         self._check_parameters(len(X))
-        self.reference_ = _reference_rows(self.reference, X, y)
+        self.reference_ = reference_rows(self.reference, X, y)
         self._set_reference(X, codes)
         self._choose(X, codes, graph)
         return self
@@ -339,7 +334,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
                 X[s], k, None if left_out is None else left_out[s]
             )
         n_rows = len(self._position) if graph_rows is not None else len(X)
-        csr = _checked_graph(graph, n_rows, len(self._position))
+        csr = checked_graph(graph, n_rows, len(self._position))
         csr = csr if graph_rows is None else csr[graph_rows]
 
         def find(s: slice, k: int) -> Neighborhoods:
@@ -355,100 +350,3 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             return hoods
 
         return find
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Return how many threads to use; None: as many as BLAS may."""
-    return allowed_threads() if n_jobs is None else int(effective_n_jobs(n_jobs))
-
-
-def limited_threads(n_jobs: int | None) -> Any:
-    """Hold scikit-learn's search to the threads that ``n_jobs`` allows."""
-    return nullcontext() if n_jobs is None else threadpool_limits(thread_count(n_jobs))
-
-
-def check_search(search: Any) -> None:
-    """Raise a ValueError unless ``search`` can find neighbours."""
-    if search is None or (hasattr(search, "fit") and hasattr(search, "kneighbors")):
-        return
-    raise ValueError(
-        f"search={search!r} must have the methods fit and kneighbors, or be None."
-    )
-
-
-def check_penalty(penalty: Any) -> None:
-    """Raise a ValueError unless ``penalty`` is a number or a known word."""
-    if isinstance(penalty, str):
-        check_choice("penalty", penalty, ("scale", "auto"))
-    elif not is_number(penalty) or not 0 <= penalty < np.inf:
-        raise ValueError(
-            f"penalty={penalty!r} must be a finite number of at least 0, 'scale' or "
-            "'auto'."
-        )
-
-
-def check_whole(name: str, value: Any, low: int, otherwise: str = "") -> None:
-    """Raise a ValueError unless ``value`` is a whole number of at least ``low``."""
-    if isinstance(value, (bool, np.bool_)) or not (
-        isinstance(value, _WHOLE) and value >= low
-    ):
-        raise ValueError(
-            f"{name}={value!r} must be a whole number of at least {low}{otherwise}."
-        )
-
-
-def is_number(value: Any) -> bool:
-    """Return whether ``value`` is a real number and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-
-
-def _checked_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
-    if not sparse.issparse(graph) or graph.shape != (n_rows, n_columns):
-        raise ValueError(
-            f"graph must be a sparse matrix of shape ({n_rows}, {n_columns}): one row "
-            "a point, one column a training point of fit; got "
-            f"{type(graph).__name__} of shape {np.shape(graph)}."
-        )
-    return sparse.csr_array(graph)
-
-
-def _reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the training rows that are kept as reference points, sorted."""
-    if reference is None:
-        return np.arange(len(X))
-    if hasattr(reference, "support_") or hasattr(reference, "fit"):
-        return _support_rows(reference, X, y)
-    rows = np.asarray(reference)
-    if rows.dtype == bool and rows.shape == (len(X),):
-        rows = np.flatnonzero(rows)
-    is_whole = rows.ndim == 1 and rows.dtype.kind in "iu"
-    if not is_whole or len(rows) == 0 or rows.min() < 0 or rows.max() >= len(X):
-        raise ValueError(
-            f"reference={reference!r} must hold indices of training rows (0 to "
-            f"{len(X) - 1}), be a mask of all rows, a model with support_, or None."
-        )
-    return np.unique(rows)
-
-
-def _support_rows(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    try:
-        rows = model.support_
-    except (AttributeError, NotFittedError):
-        model = clone(model).fit(X, y)
-        rows = getattr(model, "support_", None)
-    if rows is None:
-        raise ValueError(
-            f"reference={model!r} has no support_ after its fit: give a model with "
-            "support points, such as SVC or KMPClassifier, or indices."
-        )
-    rows = np.unique(rows)
-    vectors = getattr(model, "support_vectors_", np.empty(0))
-    if rows[-1] >= len(X) or (
-        np.shape(vectors) == (len(model.support_), X.shape[1])
-        and not np.allclose(X[model.support_], vectors)
-    ):
-        raise ValueError(
-            f"reference={model!r} was fitted to other rows: its support_ must index "
-            "the X given to fit. An unfitted model is fitted to X and y."
-        )
-    return rows

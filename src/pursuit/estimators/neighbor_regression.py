@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
-from pursuit.estimators._local import (
+from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_penalty,
     check_search,

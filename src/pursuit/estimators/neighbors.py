@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pursuit.estimators._local import (
-    BaseLocal,
+from pursuit.estimators._local import BaseLocal
+from pursuit.estimators._local_parameters import (
     check_penalty,
     check_whole,
     is_number,

@@ -9,7 +9,7 @@ With several targets the squared scores are summed.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 # As the engine: scores this close (relative, squared) are a tie, which the lowest
 # index wins; a correlation below this share of |atom| |y| is round-off.
@@ -287,3 +287,41 @@ def parabolas(D, Y, N, loss, renewals, *, weight, alpha, fit_intercept, least):
         )
         models.append((list(chosen), coef.copy(), b.copy()))
     return models
+
+
+# -- local hyperplanes and hulls -----------------------------------------------------
+
+
+def hyperplane_by_least_squares(x, N, penalty, n_components=None, tangents=None):
+    """Distance to the local hyperplane, eq. 11.5, with the explicit vectors."""
+    N = N - x  # the same, with fewer digits lost far from the origin
+    V = (N - N.mean(axis=0)).T
+    if n_components is not None:
+        U, s, _ = np.linalg.svd(V, full_matrices=False)
+        if n_components < 1:
+            share = np.cumsum(s**2) / (s**2).sum()
+            n_components = 1 + int(np.argmax(share >= n_components))
+        V = (U * s)[:, :n_components]
+    if tangents is not None:
+        V = np.hstack([V, np.asarray(tangents).T])
+    t = -N.mean(axis=0)
+    A = np.vstack([V, np.sqrt(penalty) * np.eye(V.shape[1])])
+    b = np.concatenate([t, np.zeros(V.shape[1])])
+    a = np.linalg.lstsq(A, b, rcond=1e-13)[0]
+    return np.linalg.norm(b - A @ a)
+
+
+def hull_by_programme(x, N):
+    """Distance to the convex hull: the quadratic programme in the weights.
+
+    Non-negative least squares with the sum of the weights as one more equation.
+    """
+    P = (N - x).T
+    if not P.any():
+        return 0.0
+    # Any weight of that equation gives the same direction, hence the same point.
+    m = np.abs(P).max()
+    A = np.vstack([P, np.full(P.shape[1], m)])
+    b = np.concatenate([np.zeros(len(P)), [m]])
+    weights = nnls(A, b)[0]
+    return np.linalg.norm(P @ weights / weights.sum())

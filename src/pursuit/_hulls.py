@@ -1,0 +1,232 @@
+"""Compiled distances to the convex hulls of the neighbours, by an active set.
+
+The nearest point ``v = Σ b_k p_k`` of the hull of ``p_k = N_k - x`` to the origin
+(Wolfe's method, which is non-negative least squares with the weights summing to one):
+keep a few affinely independent points with positive weights, walk to the nearest point
+of their plane, drop those whose weight would turn negative, then let the point enter
+that lies farthest below the plane through ``v``.  Gram columns are computed only for
+the points that enter.
+"""
+
+import numpy as np
+from numba import njit
+
+from ._vectors import REORDER, add, differences, dot
+
+# Entering points that would lower |v|² by less than this share of |p|² are round-off.
+_NOISE = 1e-15
+# A pivot below this share of its diagonal: the point depends on those that are in.
+_DEPENDENT = 1e-14
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _factor(G, L, first, size, shift):
+    """Extend the Cholesky factor of ``G + shift`` from row ``first`` on.
+
+    Returns whether all pivots are sound.
+    """
+    for k in range(first, size):
+        for j in range(k):
+            L[k, j] = (G[k, j] + shift - dot(L[k, :j], L[j, :j])) / L[j, j]
+        rest = G[k, k] + shift - dot(L[k, :k], L[k, :k])
+        if rest <= _DEPENDENT * (G[k, k] + shift):
+            return False
+        L[k, k] = np.sqrt(rest)
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _plane_weights(L, size, u):
+    """Write the weights of the point of the plane that is nearest to the origin."""
+    for k in range(size):
+        u[k] = (1.0 - dot(L[k, :k], u[:k])) / L[k, k]
+    total = 0.0
+    for k in range(size - 1, -1, -1):
+        u[k] /= L[k, k]
+        total += u[k]
+        for j in range(k):
+            u[j] -= u[k] * L[k, j]
+    for k in range(size):
+        u[k] /= total
+
+
+@njit(cache=True, nogil=True)
+def _drop(active, b, G, size, k):
+    """Take the ``k``-th active point out; return how many are left."""
+    for j in range(k, size - 1):
+        active[j], b[j] = active[j + 1], b[j + 1]
+        for i in range(size):
+            G[j, i] = G[j + 1, i]
+    for j in range(k, size - 1):
+        for i in range(size - 1):
+            G[i, j] = G[i, j + 1]
+    return size - 1
+
+
+@njit(cache=True, nogil=True)
+def _balance(active, b, G, L, size, shift, u):
+    """Walk to the nearest point of the active plane, dropping points on the way.
+
+    Returns how many points stay, 0 if the factor broke down.
+    """
+    first = size - 1
+    while True:
+        if not _factor(G, L, first, size, shift):
+            return 0
+        _plane_weights(L, size, u)
+        step, blocking = 1.0, -1
+        for k in range(size):
+            if u[k] <= 0.0 and b[k] - u[k] > 0.0 and b[k] / (b[k] - u[k]) < step:
+                step, blocking = b[k] / (b[k] - u[k]), k
+        for k in range(size):
+            b[k] += step * (u[k] - b[k])
+        if blocking < 0:
+            return size
+        size = _drop(active, b, G, size, blocking)
+        first = 0
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _combine(P, active, b, size, v):
+    v[:] = 0
+    for k in range(size):
+        add(v, P.dtype.type(b[k]), P[active[k]])
+    return float(dot(v, v))
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _lowest(P, n, v):
+    """Return the point of the smallest product with ``v``, and that product."""
+    lowest, entering = np.inf, 0
+    for k in range(n):
+        w = float(dot(P[k], v))
+        if w < lowest:
+            lowest, entering = w, k
+    return entering, lowest
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
+    """Go on from an active set until no point of the first ``n`` improves it.
+
+    Ends earlier when the lower bound (min p·v)²/|v|² passes ``limit`` or is within
+    ``precision`` of |v|².  Returns the size of the active set and both bounds.
+    """
+    upper, lower = _combine(P, active, b, size, v), 0.0
+    for _ in range(10 * n + 10):
+        entering, lowest = _lowest(P, n, v)
+        if lowest > 0.0:
+            lower = max(lower, lowest * lowest / upper)
+        gap = upper - lowest
+        if lower > limit or gap <= precision * upper or gap <= _NOISE * scale:
+            break
+        is_in = False
+        for k in range(size):
+            is_in = is_in or active[k] == entering
+        if is_in:
+            break
+        old = size
+        kept_active, kept_b = active[:old].copy(), b[:old].copy()
+        active[size], b[size] = entering, 0.0
+        for k in range(size + 1):
+            G[size, k] = G[k, size] = dot(P[active[k]], P[entering])
+        size = _balance(active, b, G, L, size + 1, scale, u)
+        fresh = _combine(P, active, b, size, v) if size > 0 else np.inf
+        if not fresh < upper:
+            # Round-off: stay where it was.
+            active[:old], b[:old], size = kept_active, kept_b, old
+            upper = _combine(P, active, b, size, v)
+            break
+        upper = fresh
+    return size, lower, upper
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _start(P, n, active, b, G, L):
+    """Begin with the first point alone; return the largest squared length."""
+    scale = 0.0
+    for k in range(n):
+        scale = max(scale, float(dot(P[k], P[k])))
+    active[0], b[0] = 0, 1.0
+    G[0, 0] = dot(P[0], P[0])
+    L[0, 0] = np.sqrt(G[0, 0] + scale)
+    return scale
+
+
+@njit(cache=True, nogil=True)
+def hull_distances(R, X, index, count, wanted, out):
+    """Write the squared distances of points to the hulls of their classes.
+
+    Arguments as in `_hyperplanes.hyperplane_distances`.
+    """
+    most, d = index.shape[2], X.shape[1]
+    P, x, v = np.empty((most, d)), np.empty(d), np.empty(d)
+    active, b, u = np.empty(most, np.int64), np.empty(most), np.empty(most)
+    G, L = np.empty((most, most)), np.empty((most, most))
+    for i in range(X.shape[0]):
+        x[:] = X[i]
+        for c in range(index.shape[1]):
+            n = count[i, c]
+            if not wanted[i, c]:
+                continue
+            out[i, c] = np.inf
+            if n == 0:
+                continue
+            differences(R, index[i, c, :n], x, 1.0, P)
+            scale = _start(P, n, active, b, G, L)
+            found = _descend(P, n, scale, np.inf, 0.0, 1, active, b, G, L, u, v)
+            out[i, c] = found[2]
+
+
+@njit(cache=True, nogil=True)
+def hull_bounds(R, X, index, count, order, out, unit, precision):
+    """Write bounds of the squared distances, as tight as the smallest one needs.
+
+    Arguments as in `_hyperplane_bounds.hyperplane_bounds`.
+    """
+    most, d = index.shape[2], X.shape[1]
+    P, v = np.empty((most, d), np.float32), np.empty(d, np.float32)
+    active, b, u = np.empty(most, np.int64), np.empty(most), np.empty(most)
+    G, L = np.empty((most, most)), np.empty((most, most))
+    for i in range(X.shape[0]):
+        limit = np.inf
+        for place in range(order.shape[1]):
+            c = order[i, place]
+            n = count[i, c]
+            if n == 0:
+                out[i, c] = np.inf
+                continue
+            differences(R, index[i, c, :n], X[i], unit, P)
+            scale = _start(P, n, active, b, G, L)
+            bar = limit * (1.0 + precision)
+            found = _descend(P, n, scale, bar, precision, 1, active, b, G, L, u, v)
+            out[i, c, 0], out[i, c, 1] = found[1], found[2]
+            limit = min(limit, found[2])
+
+
+@njit(cache=True, nogil=True)
+def hull_paths(R, X, index, count, out):
+    """Write the squared distances for every number of neighbours, ``out`` (n, C, 1, K).
+
+    Each number goes on from the active set of the one before.
+    """
+    most, d = index.shape[2], X.shape[1]
+    P, x, v = np.empty((most, d)), np.empty(d), np.empty(d)
+    active, b, u = np.empty(most, np.int64), np.empty(most), np.empty(most)
+    G, L = np.empty((most, most)), np.empty((most, most))
+    for i in range(X.shape[0]):
+        x[:] = X[i]
+        for c in range(index.shape[1]):
+            n = count[i, c]
+            if n == 0:
+                out[i, c] = np.inf
+                continue
+            differences(R, index[i, c, :n], x, 1.0, P)
+            scale = _start(P, n, active, b, G, L)
+            size = 1
+            for k in range(n):
+                size, _, found = _descend(
+                    P, k + 1, scale, np.inf, 0.0, size, active, b, G, L, u, v
+                )
+                out[i, c, 0, k] = found
+            out[i, c, 0, n:] = out[i, c, 0, n - 1]

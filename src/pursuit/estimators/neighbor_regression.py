@@ -1,0 +1,259 @@
+"""Regression by local linear reconstruction: the sister of the HKNN classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pursuit._memory import budget
+from pursuit.estimators._local_parameters import (
+    MOST_NEIGHBORS,
+    check_penalty,
+    check_search,
+    check_whole,
+    limited_threads,
+    thread_count,
+)
+from pursuit.leave_one_out import Table
+from pursuit.nearest_subspaces import Find, NearestSubspace
+from pursuit.neighborhoods import ClassSearch
+from pursuit.subspaces import Hyperplanes, class_variance, reconstruct
+
+# Penalties that "auto" compares, and the default, as shares of the variance of X.
+PENALTY_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+PENALTY_SCALE = 0.1
+
+
+class HKNNRegressor(RegressorMixin, BaseEstimator):
+    """Regression by the local hyperplane of the nearest neighbours.
+
+    A point is rebuilt from its K nearest training points, and their values with it:
+
+        ``min_b |x - Σ b_k x_k|² + penalty |b|²``, ``Σ b_k = 1``;  ``f(x) = Σ b_k y_k``.
+
+    A large penalty gives equal weights, `KNeighborsRegressor`; a smaller one follows
+    the slope of the data, and can extrapolate.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default="auto"
+        K.  ``"auto"`` takes the one (80 at most) of the smallest leave-one-out error.
+    penalty : float, "scale" or "auto", default="auto"
+        λ, as a number of squared input units; ``"scale"`` is 0.1 times the variance
+        of X, summed over features, ``"auto"`` the best of seven multiples of it by
+        leave-one-out.  The best one depends much on the noise of the targets.
+    search : object with ``fit`` and ``kneighbors``, or None, default=None
+        Finds the neighbours.  None is scikit-learn's `NearestNeighbors`.
+    loo_samples : int, default=1000
+        How many training points, at most and drawn at random, are left out in turn to
+        choose what is ``"auto"``.
+    max_memory : int, str or None, default=None
+        Memory for a block of points, in bytes or as a text such as ``"1 GiB"``; None is
+        half of what is free.
+    random_state : int, RandomState instance or None, default=None
+        Draws the points that are left out; None draws the same ones each time.
+    n_jobs : int or None, default=None
+        Threads; None takes as many as the linear algebra library may use.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    n_neighbors_ : int
+        The K used.
+    penalty_ : float
+        The λ used.
+    loo_table_ : Table or None
+        With ``"auto"``, the leave-one-out errors: `errors` (penalties x neighbours)
+        are mean squared errors over the variance, `n_neighbors`, `penalties`,
+        `n_samples`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where the training data had some.
+
+    See Also
+    --------
+    HKNNClassifier : The same hyperplanes for classes.
+
+    Notes
+    -----
+    O(l d + K² d + K³) a point.  Features should be of comparable scale.  A point that
+    lies among its neighbours is interpolated; one outside, whose weights may be
+    negative, is extrapolated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pursuit import HKNNRegressor
+    >>> X = np.random.default_rng(0).uniform(size=(300, 3))
+    >>> y = X @ [1.0, 2.0, 3.0]
+    >>> model = HKNNRegressor(15, 0.0).fit(X[:200], y[:200])
+    >>> bool(model.score(X[200:], y[200:]) > 0.999)
+    True
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | str = "auto",
+        penalty: float | str = "auto",
+        *,
+        search: Any = None,
+        loo_samples: int = 1000,
+        max_memory: int | str | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.penalty = penalty
+        self.search = search
+        self.loo_samples = loo_samples
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> HKNNRegressor:
+        """Keep the training points; choose by leave-one-out what is to be chosen.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training points.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        Returns
+        -------
+        self : HKNNRegressor
+            The fitted model.
+        """
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            order="C",
+            multi_output=True,
+            y_numeric=True,
+        )
+        self._check_parameters()
+        y = np.asarray(y, dtype=np.float64)
+        self._is_single_output = y.ndim == 1
+        # Writable: the loops would be compiled again for arrays that are not.
+        self._points = np.require(X, None, "W")
+        self._values = np.array(y.reshape(len(y), -1), order="C")
+        nobody = np.zeros(len(X), dtype=np.intp)
+        with limited_threads(self.n_jobs):
+            self._search = ClassSearch(X, nobody, 1, self.search, self.n_jobs)
+        self._variance = class_variance(X, nobody, 1)
+        self._choose()
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.n_neighbors != "auto":
+            check_whole("n_neighbors", self.n_neighbors, 1, " or 'auto'")
+        check_penalty(self.penalty)
+        check_whole("loo_samples", self.loo_samples, 1)
+        budget(self.max_memory)
+        check_search(self.search)
+
+    def _choose(self) -> None:
+        numbers, penalties = self._numbers(), self._penalties()
+        self.loo_table_ = None
+        j, k = 0, 0
+        if "auto" in (self.n_neighbors, self.penalty):
+            if len(self._points) < 2:
+                raise ValueError(
+                    "n_samples=1 is too few to leave one out: give numbers for "
+                    "n_neighbors and penalty."
+                )
+            self.loo_table_ = self._table(numbers, penalties)
+            j, k = self.loo_table_.best()
+        self.n_neighbors_, self.penalty_ = int(numbers[k]), float(penalties[j])
+
+    def _numbers(self) -> np.ndarray:
+        if self.n_neighbors != "auto":
+            return np.array([min(int(self.n_neighbors), self._search.largest)])
+        # Left-out points have one neighbour less.
+        most = max(min(MOST_NEIGHBORS, self._search.largest - 1), 1)
+        return np.arange(1, most + 1)
+
+    def _penalties(self) -> np.ndarray:
+        if not isinstance(self.penalty, str):
+            return np.array([float(self.penalty)])
+        shares = PENALTY_SHARES if self.penalty == "auto" else (PENALTY_SCALE,)
+        return self._variance * np.array(shares)
+
+    def _table(self, numbers: np.ndarray, penalties: np.ndarray) -> Table:
+        n = len(self._points)
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rows = np.sort(rng.choice(n, min(self.loo_samples, n), replace=False))
+        X, Y = self._points[rows], self._values[rows]
+
+        def find(s: slice, k: int) -> Any:
+            return self._search.find(X[s], k, rows[s])
+
+        squared = np.zeros((len(penalties), len(numbers)))
+        for some, values in self._rebuilt(X, find, penalties, numbers):
+            squared += ((values - Y[some, :, None, None]) ** 2).sum(axis=(0, 1))
+        spread = ((Y - Y.mean(axis=0)) ** 2).sum()
+        errors = squared / spread if spread > 0 else squared
+        return Table(numbers, penalties, errors, len(rows))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=self._points.dtype, order="C", reset=False)
+        out = np.empty((len(X), self._values.shape[1]))
+        numbers, penalties = np.array([self.n_neighbors_]), np.array([self.penalty_])
+
+        def find(s: slice, k: int) -> Any:
+            return self._search.find(X[s], k)
+
+        with limited_threads(self.n_jobs):
+            for rows, values in self._rebuilt(X, find, penalties, numbers):
+                out[rows] = values[:, :, 0, 0]
+        return out[:, 0] if self._is_single_output else out
+
+    def _rebuilt(
+        self, X: np.ndarray, find: Find, penalties: np.ndarray, numbers: np.ndarray
+    ) -> Any:
+        """Yield rows of X with their values (n, T, L, len(numbers)), in blocks."""
+        most = int(numbers[-1])
+        blocks = NearestSubspace(
+            R=self._points,
+            shape=Hyperplanes(0.0),
+            n_neighbors=most,
+            n_classes=1,
+            unit=1.0,
+            tangents_of=None,
+            memory=budget(self.max_memory),
+            n_threads=thread_count(self.n_jobs),
+            verbose=self.verbose,
+        )
+        more = 3 * 8 * self._values.shape[1] * len(penalties) * most
+        for rows, query in blocks.blocks(X, find, most, more):
+            yield rows, reconstruct(query, self._values, penalties, numbers)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags

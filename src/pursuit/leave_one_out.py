@@ -1,0 +1,92 @@
+"""What the points themselves say: number of neighbours, penalty and temperature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from .nearest_subspaces import Find, NearestSubspace, scores
+
+__all__ = ["Table", "error_table", "temperature"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Leave-one-out mistakes for every number of neighbours and some penalties.
+
+    Attributes
+    ----------
+    n_neighbors : ndarray of shape (K,)
+        The numbers compared.
+    penalties : ndarray of shape (L,)
+    errors : ndarray of shape (L, K)
+        Share of the left-out points that are classified wrongly.
+    n_samples : int
+        How many points were left out, in turn.
+    """
+
+    n_neighbors: np.ndarray
+    penalties: np.ndarray
+    errors: np.ndarray
+    n_samples: int
+
+    def best(self) -> tuple[int, int]:
+        """Return the place (penalty, neighbours) of the fewest mistakes.
+
+        Of equal ones the smallest K, then the largest penalty, is taken.
+        """
+        ties = np.argwhere(self.errors <= self.errors.min() + 1e-12)
+        j, k = min(ties.tolist(), key=lambda place: (place[1], -place[0]))
+        return j, k
+
+
+def error_table(
+    model: NearestSubspace,
+    X: np.ndarray,
+    codes: np.ndarray,
+    find: Find,
+    penalties: np.ndarray,
+    numbers: np.ndarray,
+) -> Table:
+    """Return the mistakes on points whose neighbourhoods leave themselves out.
+
+    ``numbers`` are the K to compare.  One search and, for each penalty, one factor a
+    neighbourhood.
+    """
+    wrong = np.zeros((len(penalties), len(numbers)))
+    most = int(numbers[-1])
+    more = 4 * 8 * model.n_classes * len(penalties) * most
+    for rows, query in model.blocks(X, find, most, more):
+        squared = model.shape.paths(query, penalties, numbers)
+        nearest = query.hoods.nearest[:, :, None, None]
+        chosen = scores(np.sqrt(squared), nearest).argmin(axis=1)
+        wrong += (chosen != codes[rows, None, None]).sum(axis=0)
+    return Table(numbers, penalties, wrong / len(X), len(X))
+
+
+def temperature(score: np.ndarray, codes: np.ndarray) -> float:
+    """Return the T for which softmax(-score / T) makes the classes likeliest.
+
+    One more point is counted, which misses its class by the typical margin: without
+    it, points that are all classified rightly would ask for a temperature of zero.
+    Points without a finite score of their own class say nothing.
+    """
+    own = score[np.arange(len(score)), codes]
+    is_known = np.isfinite(own)
+    gaps = score[is_known] - own[is_known, None]
+    others = np.where(np.arange(score.shape[1]) == codes[is_known, None], np.inf, gaps)
+    margins = np.abs(others.min(axis=1, initial=np.inf))
+    margins = margins[np.isfinite(margins) & (margins > 0)]
+    if len(margins) == 0:
+        return 1.0
+    typical = float(np.median(margins))
+
+    def surprise(log_t: float) -> float:
+        t = typical * np.exp(log_t)
+        return float(logsumexp(-gaps / t, axis=1).sum()) + typical / t
+
+    found = minimize_scalar(surprise, bounds=(-12.0, 6.0), method="bounded")
+    return typical * float(np.exp(found.x))

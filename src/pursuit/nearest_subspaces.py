@@ -1,0 +1,162 @@
+"""Classes told apart by the nearest of their local subspaces, in blocks of points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._progress import Progress
+from .subspaces import (
+    PRECISION,
+    Hulls,
+    Hyperplanes,
+    Neighborhoods,
+    Query,
+    Tangents,
+    no_tangents,
+)
+
+__all__ = ["TIE_BREAK", "NearestSubspace"]
+
+# The distance to a class is lengthened by this share of the distance to its nearest
+# point, which decides between distances that are equal up to round-off.
+TIE_BREAK = 1e-9
+
+# Points searched at a time: enough for the search to use its matrix products well.
+_MOST_ROWS = 4096
+
+# What single precision may do to a distance, in units.
+_ROUND_OFF = 1e-5
+
+Find = Callable[[slice, int], Neighborhoods]
+
+
+@dataclass(frozen=True)
+class NearestSubspace:
+    """Everything that is needed to measure distances to the classes.
+
+    Attributes
+    ----------
+    R : ndarray of shape (l, d)
+        Reference points.
+    shape : Hyperplanes or Hulls
+    n_neighbors : int
+    n_classes : int
+    unit : float
+        A typical length, in which bounds are computed.
+    tangents_of : callable or None
+        Rows of R -> their directions of invariance (n, m, d).
+    memory : int
+        Bytes that a block of points may take.
+    n_threads : int
+    verbose : int or bool
+    """
+
+    R: np.ndarray
+    shape: Hyperplanes | Hulls
+    n_neighbors: int
+    n_classes: int
+    unit: float
+    tangents_of: Callable[[np.ndarray], np.ndarray] | None
+    memory: int
+    n_threads: int
+    verbose: int | bool = 0
+
+    def distances(self, X: np.ndarray, find: Find) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances (n, C) to the classes and to their nearest points.
+
+        ``find(rows, K)`` gives the neighbourhoods of some rows of X.
+        """
+        squared = np.empty((len(X), self.n_classes))
+        nearest = np.empty_like(squared)
+        for rows, query in self.blocks(X, find, self.n_neighbors):
+            squared[rows] = self.shape.distances(query, _all(query))
+            nearest[rows] = query.hoods.nearest
+        return np.sqrt(squared), nearest
+
+    def nearest_class(self, X: np.ndarray, find: Find) -> np.ndarray:
+        """Return the class (n,) of the smallest score.
+
+        Bounds decide where they can; classes that they leave open are measured.
+        """
+        winner = np.empty(len(X), dtype=np.intp)
+        for rows, query in self.blocks(X, find, self.n_neighbors):
+            winner[rows] = self._decide(query)
+        return winner
+
+    def _decide(self, query: Query) -> np.ndarray:
+        bounds = None
+        if np.isfinite(self.unit) and self.unit > 0:
+            bounds = self.shape.bounds(query, self.unit)
+        if bounds is None:
+            return self._measured(query, _all(query))
+        lower, upper = np.sqrt(bounds[:, :, 0]), np.sqrt(bounds[:, :, 1])
+        best = upper.min(axis=1, keepdims=True)
+        # Negated: a bound that is not a number excludes nothing.
+        is_clear = lower > best * (1 + PRECISION) + _ROUND_OFF
+        is_open = ~is_clear & (query.hoods.count > 0)
+        winner = upper.argmin(axis=1)
+        unsure = np.flatnonzero((is_open.sum(axis=1) != 1) | ~np.isfinite(best[:, 0]))
+        if len(unsure):
+            part = _part(query, unsure)
+            winner[unsure] = self._measured(part, is_open[unsure])
+        return winner
+
+    def _measured(self, query: Query, wanted: np.ndarray) -> np.ndarray:
+        distance = np.sqrt(self.shape.distances(query, wanted))
+        return scores(distance, query.hoods.nearest).argmin(axis=1)
+
+    def blocks(
+        self, X: np.ndarray, find: Find, n_neighbors: int, more: int = 0
+    ) -> Iterator[tuple[slice, Query]]:
+        """Yield rows of X with their neighbourhoods, as many as the memory allows.
+
+        ``more``: bytes that the caller needs for each row.
+        """
+        step = self._rows(n_neighbors, more)
+        with Progress(len(X), "neighbours", self.verbose, "point") as progress:
+            for start in range(0, len(X), step):
+                rows = slice(start, min(start + step, len(X)))
+                hoods = find(rows, n_neighbors)
+                # A copy: compiled loops know writable arrays only.
+                block = np.array(X[rows], order="C")
+                yield (
+                    rows,
+                    Query(self.R, block, hoods, self._tangents(hoods), self.n_threads),
+                )
+                progress.show(rows.stop)
+
+    def _rows(self, n_neighbors: int, more: int) -> int:
+        d, size = self.R.shape[1], self.R.itemsize
+        # Indices, once more for the points that bounds leave open; what the search
+        # returns for one class; distances, bounds, counts and masks.
+        numbers = (2 * self.n_classes + 6) * n_neighbors + 16 * self.n_classes
+        each = 8 * numbers + 2 * d * size + more
+        if self.tangents_of is not None:
+            one = self.tangents_of(np.zeros(1, dtype=np.intp))
+            each += 3 * self.n_classes * one[0].size * 8
+        workspace = 8 * self.n_threads * (2 * n_neighbors * d + 4 * n_neighbors**2)
+        return int(np.clip((self.memory - workspace) // each, 1, _MOST_ROWS))
+
+    def _tangents(self, hoods: Neighborhoods) -> Tangents:
+        if self.tangents_of is None:
+            return no_tangents(hoods, self.R.shape[1])
+        rows, spot = np.unique(hoods.index[:, :, 0], return_inverse=True)
+        vectors = np.array(self.tangents_of(rows), dtype=self.R.dtype, order="C")
+        return Tangents(vectors, spot.reshape(hoods.count.shape))
+
+
+def scores(distance: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+    """Return what the smallest of decides: the distances, ties broken."""
+    return distance + TIE_BREAK * nearest
+
+
+def _all(query: Query) -> np.ndarray:
+    return np.ones(query.hoods.count.shape, dtype=bool)
+
+
+def _part(query: Query, rows: np.ndarray) -> Query:
+    T = Tangents(query.tangents.vectors, query.tangents.spot[rows])
+    return Query(query.R, query.X[rows], query.hoods[rows], T, query.n_threads)

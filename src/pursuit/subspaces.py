@@ -1,0 +1,398 @@
+"""Local hyperplanes and convex hulls of neighbourhoods, and the distances to them.
+
+The K nearest points ``N_1 … N_K`` of a class stand for the class near a point ``x``:
+
+- their hyperplane, with weight decay λ on the way from their mean N̄ (eq. 11.5),
+  ``d² = min_a |x - N̄ - V a|² + λ |a|²``, V the columns ``N_k - N̄``;
+- their convex hull, ``d² = min_b |x - Σ b_k N_k|²``, ``b >= 0``, ``Σ b_k = 1``.
+
+Both are also ``min bᵀ(H + λI) b - λ/K`` over weights that sum to one, H the Gram matrix
+of ``N_k - x``; so ``d² = 1 / (1ᵀ(H + λI)⁻¹1) - λ/K`` for the hyperplane, and one factor
+gives every smaller K at once (:func:`gram_path`).
+
+:func:`hyperplane_distance` and :func:`hull_distance` are for one neighbourhood;
+`Hyperplanes` and `Hulls` for many points and classes, in threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._hulls import hull_bounds, hull_distances, hull_paths
+from ._hyperplane_bounds import hyperplane_bounds
+from ._hyperplane_paths import hyperplane_paths, path, reconstructions
+from ._hyperplanes import hyperplane_distances
+from ._threads import deal
+
+__all__ = [
+    "Hulls",
+    "Hyperplanes",
+    "Neighborhoods",
+    "Query",
+    "Tangents",
+    "class_variance",
+    "gram_path",
+    "hull_distance",
+    "hyperplane_distance",
+    "reconstruct",
+]
+
+# Points that a thread takes at a time.
+_ROWS = 32
+# How close the bounds of `predict` must come before they may decide; well above the
+# round-off of their single precision.
+PRECISION = 2e-3
+# Conjugate gradients are slow, and their lower bound weak, below this share of the
+# class variance.
+_SMALLEST_PENALTY = 1e-4
+
+
+@dataclass(frozen=True)
+class Neighborhoods:
+    """The neighbours of n points in each of C classes, nearest first.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n, C, K)
+        Rows of the reference points; those beyond `count` mean nothing.
+    count : ndarray of shape (n, C)
+        How many there are, K at most.
+    nearest : ndarray of shape (n, C)
+        The distance of the first, infinite where there is none.
+    """
+
+    index: np.ndarray
+    count: np.ndarray
+    nearest: np.ndarray
+
+    def __getitem__(self, rows: Any) -> Neighborhoods:
+        return Neighborhoods(self.index[rows], self.count[rows], self.nearest[rows])
+
+    def first(self, n_neighbors: int) -> Neighborhoods:
+        """Return the nearest ``n_neighbors`` of each class."""
+        count = np.minimum(self.count, n_neighbors)
+        index = np.ascontiguousarray(self.index[:, :, :n_neighbors])
+        return Neighborhoods(index, count, self.nearest)
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """Known directions of invariance at the nearest point of each class.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (u, m, d)
+    spot : ndarray of shape (n, C)
+        Which of the u belong to a point and a class.
+    """
+
+    vectors: np.ndarray
+    spot: np.ndarray
+
+
+@dataclass(frozen=True)
+class Query:
+    """Points, their neighbourhoods among the reference points, and their tangents.
+
+    Attributes
+    ----------
+    R : ndarray of shape (l, d)
+        Reference points, float32 or float64.
+    X : ndarray of shape (n, d)
+        Points of the same type.
+    hoods : Neighborhoods
+    tangents : Tangents
+    n_threads : int
+    """
+
+    R: np.ndarray
+    X: np.ndarray
+    hoods: Neighborhoods
+    tangents: Tangents
+    n_threads: int
+
+    def run(
+        self, loop: Callable[..., None], *rowwise: np.ndarray, settings: tuple[Any, ...]
+    ) -> None:
+        """Call a compiled loop on slices of the points, in threads.
+
+        ``rowwise`` arrays are cut like the points; ``settings`` are passed as they are.
+        """
+        hoods = self.hoods
+
+        def work(slices: Sequence[slice]) -> None:
+            for s in slices:
+                parts = (array[s] for array in rowwise)
+                loop(
+                    self.R, self.X[s], hoods.index[s], hoods.count[s], *parts, *settings
+                )
+
+        slices = [slice(i, i + _ROWS) for i in range(0, len(self.X), _ROWS)]
+        deal(work, slices, min(self.n_threads, len(slices)))
+
+    @property
+    def order(self) -> np.ndarray:
+        """The classes of each point, the one with the nearest neighbour first."""
+        return np.argsort(self.hoods.nearest, axis=1, kind="stable")
+
+    def empty(self, *more: int) -> np.ndarray:
+        """Return room for a number, or an array, for each point and class."""
+        return np.full((*self.hoods.count.shape, *more), np.inf)
+
+
+def no_tangents(hoods: Neighborhoods, n_features: int) -> Tangents:
+    """Return directions of invariance where none are known."""
+    spot = np.zeros(hoods.count.shape, dtype=np.intp)
+    return Tangents(np.empty((1, 0, n_features)), spot)
+
+
+@dataclass(frozen=True)
+class Hyperplanes:
+    """Hyperplanes through the neighbours.
+
+    Parameters
+    ----------
+    penalty : float
+        λ, 0 for the plain hyperplane.
+    n_components : float, default=0
+        Principal directions kept: a number, a share of the variance below 1, 0 for
+        all.
+    """
+
+    penalty: float
+    n_components: float = 0.0
+
+    def distances(self, query: Query, wanted: np.ndarray) -> np.ndarray:
+        """Return the squared distances (n, C) in float64, infinite if not wanted."""
+        out, T = query.empty(), query.tangents
+        query.run(
+            hyperplane_distances,
+            wanted,
+            T.spot,
+            out,
+            settings=(T.vectors, self.penalty, self.n_components),
+        )
+        return out
+
+    def bounds(self, query: Query, unit: float) -> np.ndarray | None:
+        """Return bounds (n, C, 2), in units², tight enough for the smallest distance.
+
+        None where the exact distances are the quicker way.
+        """
+        penalty = self.penalty / unit**2
+        if self.n_components > 0 or not _SMALLEST_PENALTY <= penalty <= 1e9:
+            return None
+        out, T = query.empty(2), query.tangents
+        query.run(
+            hyperplane_bounds,
+            query.order,
+            T.spot,
+            out,
+            settings=(T.vectors, penalty, unit, PRECISION),
+        )
+        return out
+
+    def paths(
+        self, query: Query, penalties: np.ndarray, numbers: np.ndarray
+    ) -> np.ndarray:
+        """Return the squared distances (n, C, L, len(numbers)).
+
+        Of L penalties and the given numbers of neighbours; all of these come from one
+        factor, unless components are to be left out.
+        """
+        if self.n_components > 0:
+            return self._one_by_one(query, penalties, numbers)
+        out, T = query.empty(len(penalties), query.hoods.index.shape[2]), query.tangents
+        query.run(hyperplane_paths, T.spot, out, settings=(T.vectors, penalties))
+        return out[..., numbers - 1]
+
+    def _one_by_one(
+        self, query: Query, penalties: np.ndarray, numbers: np.ndarray
+    ) -> np.ndarray:
+        out = query.empty(len(penalties), len(numbers))
+        wanted = np.ones(query.hoods.count.shape, dtype=bool)
+        for k, n_neighbors in enumerate(numbers.tolist()):
+            some = replace(query, hoods=query.hoods.first(n_neighbors))
+            for j, penalty in enumerate(penalties.tolist()):
+                shape = replace(self, penalty=penalty)
+                out[:, :, j, k] = shape.distances(some, wanted)
+        return out
+
+
+@dataclass(frozen=True)
+class Hulls:
+    """Convex hulls of the neighbours; the methods are those of `Hyperplanes`."""
+
+    def distances(self, query: Query, wanted: np.ndarray) -> np.ndarray:
+        """Return the squared distances (n, C) in float64, infinite if not wanted."""
+        out = query.empty()
+        query.run(hull_distances, wanted, out, settings=())
+        return out
+
+    def bounds(self, query: Query, unit: float) -> np.ndarray | None:
+        """Return bounds (n, C, 2), in units²."""
+        out = query.empty(2)
+        query.run(hull_bounds, query.order, out, settings=(unit, PRECISION))
+        return out
+
+    def paths(
+        self, query: Query, penalties: np.ndarray, numbers: np.ndarray
+    ) -> np.ndarray:
+        """Return the squared distances (n, C, 1, len(numbers)) of some K."""
+        out = query.empty(1, query.hoods.index.shape[2])
+        query.run(hull_paths, out, settings=())
+        return out[..., numbers - 1]
+
+
+def reconstruct(
+    query: Query, Y: np.ndarray, penalties: np.ndarray, numbers: np.ndarray
+) -> np.ndarray:
+    """Return values (n, T, L, len(numbers)) rebuilt from neighbours of one class.
+
+    The weights that rebuild a point from its neighbours, ``min |x - Σ b_k N_k|² +
+    λ |b|²`` with ``Σ b_k = 1``, applied to the neighbours' values ``Y`` (l, T).
+    """
+    shape = (len(query.X), Y.shape[1], len(penalties), query.hoods.index.shape[2])
+    out = np.empty(shape)
+    query.run(reconstructions, out, settings=(Y, penalties))
+    return out[..., numbers - 1]
+
+
+# -- one neighbourhood --------------------------------------------------------------
+
+
+def hyperplane_distance(
+    x: Any,
+    neighbors: Any,
+    penalty: float = 0.0,
+    n_components: float | None = None,
+    tangents: Any = None,
+) -> float:
+    """Return the distance of a point to the hyperplane of its neighbours.
+
+    Parameters
+    ----------
+    x : array-like of shape (d,)
+        The point.
+    neighbors : array-like of shape (K, d)
+        The points that span the hyperplane.
+    penalty : float, default=0.0
+        λ of the weight decay; 0 is the plain hyperplane, and the distance goes to
+        that of the mean as λ grows.
+    n_components : float or None, default=None
+        Principal directions kept: a number, or a share of the variance below 1.
+    tangents : array-like of shape (m, d), optional
+        Further directions in which the hyperplane may be walked.
+
+    Returns
+    -------
+    distance : float
+        The square root of the penalised squared distance.
+
+    Notes
+    -----
+    O(K² d) time.  Neighbours may coincide or depend on each other.
+
+    References
+    ----------
+    .. [1] P. Vincent and Y. Bengio, "K-Local Hyperplane and Convex Distance Nearest
+       Neighbor Algorithms", NIPS 14, 2002.
+
+    Examples
+    --------
+    >>> from pursuit.subspaces import hyperplane_distance
+    >>> hyperplane_distance([0.0, 2.0], [[1.0, 0.0], [3.0, 0.0]])
+    2.0
+    """
+    query = _one(x, neighbors, tangents)
+    shape = Hyperplanes(float(penalty), float(n_components or 0.0))
+    return float(np.sqrt(shape.distances(query, np.ones((1, 1), dtype=bool))[0, 0]))
+
+
+def hull_distance(x: Any, neighbors: Any) -> float:
+    """Return the distance of a point to the convex hull of its neighbours.
+
+    Parameters
+    ----------
+    x : array-like of shape (d,)
+        The point.
+    neighbors : array-like of shape (K, d)
+        The points whose hull it is.
+
+    Returns
+    -------
+    distance : float
+        0 if the hull holds the point, up to round-off.
+
+    Notes
+    -----
+    O(K d) time for each point that enters the active set, commonly fewer than K.
+
+    Examples
+    --------
+    >>> from pursuit.subspaces import hull_distance
+    >>> hull_distance([0.0, 2.0], [[1.0, 2.0], [3.0, 0.0]])
+    1.0
+    """
+    query = _one(x, neighbors)
+    return float(np.sqrt(Hulls().distances(query, np.ones((1, 1), dtype=bool))[0, 0]))
+
+
+def _one(x: Any, neighbors: Any, tangents: Any = None) -> Query:
+    points = np.ascontiguousarray(neighbors, dtype=np.float64)
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    if points.ndim != 2 or len(points) == 0 or x.shape != points.shape[1:]:
+        raise ValueError(
+            f"neighbors has shape {points.shape} and x {x.shape}: expected (K, d) with "
+            "K of at least 1, and (d,)."
+        )
+    index = np.arange(len(points))[None, None]
+    count = np.full((1, 1), len(points))
+    hoods = Neighborhoods(index, count, np.zeros((1, 1)))
+    T = no_tangents(hoods, points.shape[1])
+    if tangents is not None:
+        T = Tangents(np.array(tangents, dtype=np.float64, ndmin=2)[None], T.spot)
+    return Query(points, x[None], hoods, T, 1)
+
+
+def gram_path(H: Any, penalty: float = 0.0) -> np.ndarray:
+    """Return the squared hyperplane distances of the first 1, 2, … K neighbours.
+
+    ``d²_k = 1 / (1ᵀ(H_k + λI)⁻¹1) - λ/k``, with H_k the leading block of H; all from
+    one Cholesky factor ``L`` and ``u = L⁻¹1``: ``1 / Σ_{j<=k} u_j² - λ/k``.
+
+    Parameters
+    ----------
+    H : array-like of shape (K, K)
+        Gram matrix of the differences N_k - x.
+    penalty : float, default=0.0
+        λ of the weight decay.
+
+    Returns
+    -------
+    squared : ndarray of shape (K,)
+        The squared distances.
+
+    Notes
+    -----
+    O(K³) time.  A Gram matrix holds squares: small distances lose digits to the
+    subtraction, and without a penalty a neighbour that is within some 1e-7 of the plane
+    of the nearer ones counts as lying on it.  Where that matters, use
+    :func:`hyperplane_distance`.
+    """
+    H = np.array(H, dtype=np.float64, order="C")
+    if H.ndim != 2 or H.shape[0] != H.shape[1]:
+        raise ValueError(f"H has shape {H.shape}: expected a square matrix.")
+    out = np.empty(len(H))
+    path(H, len(H), float(penalty), np.empty(len(H)), out)
+    return out
+
+
+def class_variance(X: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
+    """Return the mean over classes of the summed variances of the features."""
+    sums = [X[codes == c].var(axis=0, dtype=np.float64).sum() for c in range(n_classes)]
+    return float(np.mean(sums))

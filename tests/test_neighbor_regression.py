@@ -1,0 +1,115 @@
+"""Regression by local reconstruction."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pursuit import HKNNRegressor
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    """(X, y, Xt, yt): 300 and 200 rows, 5 columns."""
+    X, y = make_friedman1(500, n_features=5, noise=0.5, random_state=0)
+    return X[:300], y[:300], X[300:], y[300:]
+
+
+@parametrize_with_checks([HKNNRegressor(), HKNNRegressor(5, "scale", n_jobs=1)])
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def literal(x, N, values, penalty):
+    """Weights from the bordered system of the constrained least squares."""
+    K = len(N)
+    P = N - x
+    A = np.block(
+        [[P @ P.T + penalty * np.eye(K), np.ones((K, 1))], [np.ones((1, K)), 0]]
+    )
+    weights = np.linalg.solve(A, np.append(np.zeros(K), 1.0))[:K]
+    return weights @ values
+
+
+@pytest.mark.parametrize("penalty", [1e-3, 0.1, 10.0])
+def test_predictions_are_those_of_the_definition(penalty, friedman):
+    X, y, Xt, _ = friedman
+    model = HKNNRegressor(8, penalty).fit(X, y)
+    near = NearestNeighbors(n_neighbors=8).fit(X).kneighbors(Xt, return_distance=False)
+    wanted = [literal(x, X[i], y[i], penalty) for x, i in zip(Xt, near, strict=True)]
+    np.testing.assert_allclose(model.predict(Xt), wanted, rtol=1e-8)
+
+
+def test_limits(friedman):
+    X, y, Xt, _ = friedman
+    wanted = KNeighborsRegressor(7).fit(X, y).predict(Xt)
+    found = HKNNRegressor(7, 1e9).fit(X, y).predict(Xt)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    # Without a penalty a linear function is reproduced, and so are training points.
+    f = X @ np.arange(5.0) + 2
+    model = HKNNRegressor(12, 0.0).fit(X, f)
+    np.testing.assert_allclose(model.predict(Xt), Xt @ np.arange(5.0) + 2, atol=1e-5)
+    np.testing.assert_allclose(model.predict(X), f, atol=1e-5)
+
+
+def test_equal_points_are_averaged():
+    X = np.repeat([[0.0], [1.0]], 3, axis=0)
+    y = [1.0, 2.0, 3.0, 7.0, 8.0, 9.0]
+    model = HKNNRegressor(3, 0.0).fit(X, y)
+    np.testing.assert_allclose(model.predict([[0.0], [1.0]]), [2.0, 8.0])
+
+
+def test_table_is_leave_one_out(friedman):
+    X, y = friedman[0][:60], friedman[1][:60]
+    model = HKNNRegressor().fit(X, y)
+    table = model.loo_table_
+    for j, k in [(0, 9), (3, 4), (6, 0)]:
+        one = HKNNRegressor(int(table.n_neighbors[k]), float(table.penalties[j]))
+        squared = 0.0
+        for i in range(60):
+            rest = np.arange(60) != i
+            squared += (one.fit(X[rest], y[rest]).predict(X[i : i + 1])[0] - y[i]) ** 2
+        assert table.errors[j, k] == pytest.approx(squared / 60 / y.var())
+    j, k = np.unravel_index(table.errors.argmin(), table.errors.shape)
+    assert model.n_neighbors_ == table.n_neighbors[k]
+    assert model.penalty_ == table.penalties[j]
+
+
+def test_better_than_neighbours_alone(friedman):
+    X, y, Xt, yt = friedman
+    best = max(
+        KNeighborsRegressor(k, weights="distance").fit(X, y).score(Xt, yt)
+        for k in (3, 5, 8, 12, 20)
+    )
+    score = HKNNRegressor().fit(X, y).score(Xt, yt)
+    assert 1 - score < 0.8 * (1 - best)
+
+
+def test_several_outputs_blocks_and_pickle(friedman):
+    X, y, Xt, _ = friedman
+    Y = np.column_stack([y, y**2])
+    model = HKNNRegressor(9, 0.1, max_memory=1, n_jobs=2).fit(X, Y)
+    found = pickle.loads(pickle.dumps(model)).predict(Xt)
+    for t in range(2):
+        wanted = HKNNRegressor(9, 0.1).fit(X, Y[:, t]).predict(Xt)
+        np.testing.assert_allclose(found[:, t], wanted)
+    narrow = HKNNRegressor(9, 0.1).fit(X.astype(np.float32), y)
+    np.testing.assert_allclose(narrow.predict(Xt), found[:, 0], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        ({"n_neighbors": 0}, "n_neighbors=0"),
+        ({"penalty": "cv"}, "penalty='cv' is not known"),
+        ({"penalty": -1}, "penalty=-1 must be a finite number"),
+        ({"loo_samples": 0}, "loo_samples=0"),
+        ({"search": 3}, "search=3 must have the methods"),
+    ],
+)
+def test_bad_parameters(how, message, friedman):
+    with pytest.raises(ValueError, match=message):
+        HKNNRegressor(**how).fit(*friedman[:2])

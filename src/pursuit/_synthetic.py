@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
 # The spiral's curve: 0.04 t (sin t, cos t), t uniform from 3 to 15.
 _SCALE, _FIRST, _LAST = 0.04, 3.0, 15.0
-# Points of the curve between two of which lies a tenth of the noise.
-_A_NOISE = 10
+# Nodes of the quadrature for each standard deviation of the noise along the curve.
+_NODES = 5
 _LENGTH = 5.0
 # Distances held at a time, in numbers.
 _HELD = 1 << 22
@@ -63,7 +64,7 @@ def spiral_log_density(X: Any, *, noise: float = 0.01) -> np.ndarray:
         Natural logarithms.
     """
     X = np.asarray(X, dtype=np.float64)
-    n_nodes = int(np.ceil(_A_NOISE * _LENGTH / noise)) + 1
+    n_nodes = int(np.ceil(_NODES * _LENGTH / noise)) + 1
     t = np.linspace(_FIRST, _LAST, n_nodes)
     # The trapezoidal rule, in logarithms.
     log_steps = np.full(n_nodes, -np.log(n_nodes - 1))
@@ -72,8 +73,8 @@ def spiral_log_density(X: Any, *, noise: float = 0.01) -> np.ndarray:
     height = max(1, _HELD // n_nodes)
     parts = []
     for a in range(0, len(X), height):
-        difference = X[a : a + height, None] - _curve(t)
-        logs = log_steps - (difference**2).sum(axis=2) / (2.0 * noise**2)
+        D = euclidean_distances(X[a : a + height], _curve(t), squared=True)
+        logs = log_steps - D / (2.0 * noise**2)
         top = logs.max(axis=1, keepdims=True)
         parts.append(top[:, 0] + np.log(np.exp(logs - top).sum(axis=1)))
     return np.concatenate(parts)

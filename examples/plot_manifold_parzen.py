@@ -4,9 +4,9 @@ A density along a spiral
 
 Parzen windows put the same round Gaussian on every training point. Where the data lie
 near a curve, the sum is bumpy along it and too wide across it. Manifold Parzen windows
-shape each Gaussian by the point's neighbours, so that it lies along the curve. Shaded is
-where the density is above one, as in Figure 13.2 of Vincent's thesis; both widths are
-chosen by leave-one-out likelihood.
+shape each Gaussian by the point's neighbours, so that it lies along the curve. Shaded
+is where the density is above one, as in Figure 13.2 of Vincent's thesis; both widths
+are chosen by leave-one-out likelihood.
 """
 
 import matplotlib.pyplot as plt

@@ -36,7 +36,7 @@ def moons():
 @parametrize_with_checks(
     [
         DensityClassifier(ParzenWindows(0.7)),
-        DensityClassifier(ManifoldParzen(), temperature="auto"),
+        DensityClassifier(ManifoldParzen(8), temperature="auto"),
         DensityClassifier(ParzenWindows(), tune_by="error"),
         DensityClassifier(KernelDensity(leaf_size=10_000), temperature="auto"),
         DensityOutlierDetector(ParzenWindows()),

@@ -53,7 +53,6 @@ def spiral():
 @parametrize_with_checks(
     [
         ManifoldParzen(),
-        ManifoldParzen(n_components="auto"),
         ManifoldParzen(5, 1, 0.5),
         ManifoldParzen(neighborhood="rbf", bandwidth=0.5),
         ParzenWindows(),

@@ -17,7 +17,8 @@ import numpy as np
 from ._distances import paired_rows, squared_distances
 from ._frames import Frame
 from ._progress import Progress
-from .left_out import LeftOut, Models
+from .downdates import Models
+from .left_out import LeftOut
 
 # Neighbours and directions that are compared, at most.
 NEIGHBOURS = (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
@@ -87,7 +88,7 @@ def search(
         for n_done, k in enumerate(neighbours):
             data = make(k)
             if bandwidth is None and not leaders:
-                base = typical_distance(data.X, rows[: LEFT_OUT_ROWS // 4])
+                base = typical_distance(data.X, rows)
                 widths = base * 2.0 ** np.array(_OCTAVES)
             found = _compare(data, k, components, widths, rows)
             trials += found
@@ -128,7 +129,8 @@ def neighbour_candidates(n_rows: int) -> tuple[int, ...]:
 
 
 def typical_distance(X: np.ndarray, rows: np.ndarray) -> float:
-    """Return the median over rows of the nearest distance, a feature: |δ|/√n."""
+    """Return the median over some rows of the nearest distance, divided by √n."""
+    rows = rows[: LEFT_OUT_ROWS // 4]
     points, _ = paired_rows(X, X)
     block = points[rows]
     D = np.empty((len(block), len(X)))

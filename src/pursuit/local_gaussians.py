@@ -6,7 +6,7 @@ with the sum reduced to its d leading directions (Manifold Parzen windows, thesi
 ch. 13); with d = 0 it is Parzen's estimator. Nothing of size n is kept for a Gaussian.
 With A_i the rows √w_ij (x_j - x_i) and A_i A_iᵀ = U S² Uᵀ,
 
-    (x - x_i)ᵀ C_i⁻¹ (x - x_i) = (|x - x_i|² - Σ_{a≤d} (u_aᵀ g)² / (s_a² + σ²)) / σ²,
+    (x - x_i)ᵀ C_i⁻¹ (x - x_i) = (‖x - x_i‖² - Σ_{a≤d} (u_aᵀ g)² / (s_a² + σ²)) / σ²,
 
 where g = A_i (x - x_i) follows from the inner products of x with the training points:
 one matrix product for all. With all directions, the Cholesky factor of A_i A_iᵀ + σ² I
@@ -21,18 +21,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from . import _gaussian_loops as loops
 from ._threads import allowed_threads, deal
+from .gaussians import FEW_FEATURES, descending, finished, query_blocks
 from .local_weights import Neighbourhoods
 
-# Queries in a block: their inner products with a neighbourhood stay in the cache.
-BLOCK = 128
-# Features up to which the factor of C_i⁻¹ itself is used.
-FEW_FEATURES = 8
 # Largest error of a log-density, in nats, that the fast form may be feared to have.
 _LARGEST_ERROR = 1e-8
 
@@ -83,7 +79,7 @@ class LocalGaussians:
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """|x_i|² of the centres, (l,)."""
+        """‖x_i‖² of the centres, (l,)."""
         return np.einsum("ij,ij->i", self.X, self.X)
 
     @cached_property
@@ -343,58 +339,3 @@ class LocalGaussians:
         _, s, V = np.linalg.svd(A, full_matrices=False)
         d = self.n_directions
         return s[:d, None] * V[:d]
-
-
-def descending(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues, not negative and largest first, and eigenvectors."""
-    values, vectors = np.linalg.eigh(C)
-    return np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
-
-
-def covers_features(n_neighbours: int, n_features: int) -> bool:
-    """Return whether covariances are decomposed, rather than Gram matrices."""
-    return n_neighbours > 0 and n_features <= max(n_neighbours, FEW_FEATURES)
-
-
-def decomposed(A: np.ndarray, is_direct: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (c, r) and eigenvectors as rows, of AᵀA or of A Aᵀ."""
-    At = A.transpose(0, 2, 1)
-    spectrum, vectors = descending(At @ A if is_direct else A @ At)
-    return spectrum, np.ascontiguousarray(vectors.transpose(0, 2, 1))
-
-
-def log_gaussians(
-    A: np.ndarray, x: np.ndarray, d: int, variances: np.ndarray
-) -> np.ndarray:
-    """Return log N(x; 0, d directions of AᵀA, plus σ²) for each A, x and σ²."""
-    n = x.shape[1]
-    is_direct = covers_features(*A.shape[1:])
-    spectrum, axes = decomposed(A, is_direct)
-    along = x if is_direct else np.einsum("ijk,ik->ij", A, x)
-    coordinates = np.einsum("ijk,ik->ij", axes, along)[:, :, None] ** 2
-    kept = spectrum[:, :d, None] + variances
-    if is_direct:
-        q = (coordinates[:, :d] / kept).sum(axis=1)
-        q += coordinates[:, d:].sum(axis=1) / variances
-    else:
-        square = np.einsum("ij,ij->i", x, x)[:, None]
-        q = np.maximum(square - (coordinates[:, :d] / kept).sum(axis=1), 0) / variances
-    log_det = np.log(kept).sum(axis=1) + (n - d) * np.log(variances)
-    return -0.5 * (n * np.log(2.0 * np.pi) + log_det + q)
-
-
-def finished(top: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return the logarithm that a running log-sum-exp stands for."""
-    with np.errstate(divide="ignore"):
-        return top + np.log(total)
-
-
-def query_blocks(
-    n_queries: int, n_centres: int, n_threads: int, memory: int
-) -> list[slice]:
-    """Return slices of queries: even, small, and within the memory together."""
-    allowed = memory // (4 * 8 * n_centres * n_threads)
-    size = int(np.clip(allowed, 1, BLOCK))
-    n_blocks = max(-(-n_queries // size), min(n_threads, n_queries))
-    edges = np.linspace(0, n_queries, n_blocks + 1).astype(int)
-    return [slice(int(a), int(b)) for a, b in pairwise(edges)]

@@ -2,7 +2,7 @@
 
     p(x) = Z(x) N(x; μ(x), V(x)),   Z(x) = mean of k_h(x, x_i) over the data,
 
-where k_h(x, z) = exp(-|x - z|²/(2h²)), and μ, V are the mean and covariance of the data
+where k_h(x, z) = exp(-‖x - z‖²/(2h²)), and μ, V are the mean and covariance of the data
 weighted by k_h(x, ·); V may be reduced to its d leading directions, and gets σ² on its
 diagonal. Nothing is trained, and the mass need not be 1. As Z(x) is (2πh²)^(n/2) times
 Parzen's density P_h(x), the mass is
@@ -22,7 +22,7 @@ from scipy.special import logsumexp
 
 from ._distances import paired_rows, squared_distances
 from ._threads import allowed_threads, deal
-from .local_gaussians import log_gaussians
+from .gaussians import log_gaussians
 
 
 @dataclass(frozen=True)

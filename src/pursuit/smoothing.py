@@ -94,7 +94,7 @@ def squared_distances_to_means(
     Z: Any,
     memory: int,
 ) -> np.ndarray:
-    """Return |φ(z) - c|² for each class mean c, (m, C) (thesis §5.3.4)."""
+    """Return ‖φ(z) - c‖² for each class mean c, (m, C) (thesis §5.3.4)."""
     out = np.empty((Z.shape[0], shares.shape[1]))
     for here in row_blocks(Z.shape[0], X.shape[0], memory):
         out[here] = mean_products - 2.0 * (kernel(Z[here], X) @ shares)

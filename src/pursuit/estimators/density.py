@@ -20,6 +20,7 @@ from pursuit.density_search import (
     search,
     typical_distance,
 )
+from pursuit.downdates import Models
 from pursuit.estimators._parameters import (
     positive_number,
     thread_limit,
@@ -27,7 +28,7 @@ from pursuit.estimators._parameters import (
 )
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
-from pursuit.left_out import LeftOut, Models, leave_out
+from pursuit.left_out import LeftOut, leave_out
 from pursuit.local_gaussians import LocalGaussians
 from pursuit.local_weights import find_neighbourhoods
 from pursuit.selection import distinct_rows, row_digests

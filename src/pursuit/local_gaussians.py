@@ -29,6 +29,8 @@ from ._threads import allowed_threads, deal
 from .gaussians import FEW_FEATURES, descending, finished, query_blocks
 from .local_weights import Neighbourhoods
 
+# Bytes of a block of factors in the making.
+_WORKING = 1 << 25
 # Largest error of a log-density, in nats, that the fast form may be feared to have.
 _LARGEST_ERROR = 1e-8
 
@@ -86,7 +88,7 @@ class LocalGaussians:
     def offsets(self) -> np.ndarray:
         """(x_j - x_i)·x_i for the neighbours j of every centre i, (l, K)."""
         offsets = np.empty(self.neighbourhoods.weights.shape)
-        for here in self.blocks_of_centres():
+        for here in self.blocks_of_centres(_WORKING):
             near = self.X[self.neighbourhoods.indices[here]] - self.X[here, None]
             offsets[here] = np.einsum("ijk,ik->ij", near, self.X[here])
         return offsets
@@ -97,11 +99,20 @@ class LocalGaussians:
         rows, columns = self.factor_shape
         if 8 * rows * columns * len(self.X) > self.memory // 2 or self.is_delicate:
             return None
-        parts = [self.factors(here) for here in self.blocks_of_centres()]
-        return Factors(
-            np.concatenate([part.values for part in parts]),
-            np.concatenate([part.log_heights for part in parts]),
-        )
+        kept = Factors(np.empty((len(self.X), rows, columns)), np.empty(len(self.X)))
+
+        def work(mine: Sequence[slice]) -> None:
+            for here in mine:
+                part = self.factors(here)
+                kept.values[here], kept.log_heights[here] = (
+                    part.values,
+                    part.log_heights,
+                )
+
+        blocks = self.blocks_of_centres(_WORKING)
+        n_threads = min(self.n_threads, allowed_threads())
+        deal(work, blocks, min(n_threads, len(blocks)))
+        return kept
 
     # -- what kind of factor -------------------------------------------------------
 
@@ -224,12 +235,16 @@ class LocalGaussians:
                 self._add(Z, here.start, self.factors(here), top, total)
         return finished(top, total)
 
-    def blocks_of_centres(self) -> list[slice]:
-        """Return slices of centres whose factors fit into a quarter of the memory."""
+    def blocks_of_centres(self, most: float = np.inf) -> list[slice]:
+        """Return slices of centres whose factors fit into a quarter of the memory.
+
+        ``most`` is the most bytes that a slice may take besides.
+        """
         rows, columns = self.factor_shape
         width, n = self.neighbourhoods.indices.shape[1], self.X.shape[1]
         each = 8 * (rows * columns + 2 * width * n + 2 * min(width, n) ** 2 + 1)
-        height = int(np.clip(self.memory // (4 * each), 1, len(self.X)))
+        allowed = min(self.memory // 4, most)
+        height = int(np.clip(allowed // each, 1, len(self.X)))
         return [
             slice(a, min(a + height, len(self.X)))
             for a in range(0, len(self.X), height)

@@ -1,9 +1,10 @@
 """The scikit-learn faces of the library, a file a family."""
 
-from .bayes import DensityClassifier, DensityOutlierDetector
+from .bayes import DensityClassifier
 from .density import ManifoldParzen, ParzenWindows
 from .kmp import KMPClassifier, KMPRegressor
 from .local_density import LocalGaussianDensity
+from .outliers import DensityOutlierDetector
 from .smoothers import KernelCentroidClassifier, NadarayaWatson
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Classifiers and outlier detectors made of any density estimator."""
+"""A classifier made of any density estimator."""
 
 from __future__ import annotations
 
@@ -9,22 +9,17 @@ from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
     MetaEstimatorMixin,
-    OutlierMixin,
     clone,
 )
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._progress import Progress
+from pursuit.estimators._densities import check_density, fit_density, held_out_scores
 from pursuit.estimators._parameters import positive_number, whole_number
 from pursuit.estimators._planning import check_choice, check_sample_weight
 from pursuit.posteriors import ancll, best_temperature, error_rate, log_posteriors
-from pursuit.selection import make_folds
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -151,7 +146,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _check(self) -> None:
-        _check_density(self.density)
+        check_density(self.density)
         check_choice("tune_by", self.tune_by, ("ancll", "error"))
         whole_number("n_folds", self.n_folds, 2)
         if self.temperature is not None:
@@ -197,7 +192,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self, params: Any, X: np.ndarray, codes: np.ndarray, weight: np.ndarray
     ) -> list[Any]:
         return [
-            _fit(
+            fit_density(
                 clone(self.density).set_params(**params),
                 X[codes == c],
                 weight[codes == c],
@@ -217,7 +212,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         logs = np.empty((len(X), len(densities)))
         for c, density in enumerate(densities):
             own = codes == c
-            logs[own, c] = _held_out(density, X[own], weight[own], self.n_folds)
+            logs[own, c] = held_out_scores(density, X[own], weight[own], self.n_folds)
             if not own.all():
                 logs[~own, c] = density.score_samples(X[~own])
         temperature = self.temperature or 1.0
@@ -283,148 +278,6 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.classes_[log_proba.argmax(axis=1)]
 
 
-class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Outliers are rows where a density is low.
-
-    The threshold comes from the log-densities of training rows that are left out, so
-    that it holds for new rows: with it, about `false_alarm_rate` of further rows like
-    the training rows are called outliers. (The density of a training row itself
-    includes its own Gaussian and is much higher; a threshold set by those would reject
-    almost every new row in many dimensions.)
-
-    Parameters
-    ----------
-    density : estimator
-        Any estimator with ``fit`` and ``score_samples``.
-    false_alarm_rate : float, default=0.05
-        The share of regular new rows that may be called outliers; between 0 and 1.
-    n_folds : int, default=5
-        Folds by which rows are left out if the density has no ``loo_score_samples``.
-
-    Attributes
-    ----------
-    density_ : estimator
-        The fitted density.
-    offset_ : float
-        The threshold: ``decision_function`` is ``score_samples - offset_``.
-    n_features_in_ : int
-        Number of features.
-
-    See Also
-    --------
-    DensityClassifier : Classes from densities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pursuit import DensityOutlierDetector, ParzenWindows
-    >>> X = np.random.default_rng(0).standard_normal((200, 2))
-    >>> model = DensityOutlierDetector(ParzenWindows()).fit(X)
-    >>> model.predict([[0.0, 0.0], [9.0, 9.0]]).tolist()
-    [1, -1]
-    """
-
-    def __init__(
-        self, density: Any, *, false_alarm_rate: float = 0.05, n_folds: int = 5
-    ) -> None:
-        self.density = density
-        self.false_alarm_rate = false_alarm_rate
-        self.n_folds = n_folds
-
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> DensityOutlierDetector:
-        """Fit the density and set the threshold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training points.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,), optional
-            Given to the density; rows of weight 0 are as if absent.
-
-        Returns
-        -------
-        self : DensityOutlierDetector
-            The fitted detector.
-        """
-        _check_density(self.density)
-        whole_number("n_folds", self.n_folds, 2)
-        rate = positive_number("false_alarm_rate", self.false_alarm_rate)
-        if rate >= 1.0:
-            raise ValueError(
-                f"false_alarm_rate={self.false_alarm_rate!r} must be less than 1."
-            )
-        X = validate_data(self, X, dtype=np.float64)
-        weight = check_sample_weight(sample_weight, len(X))
-        X, weight = X[weight > 0], weight[weight > 0]
-        self.density_ = _fit(clone(self.density), X, weight)
-        scores = _held_out(self.density_, X, weight, self.n_folds)
-        order = np.argsort(scores, kind="stable")
-        cumulated = np.cumsum(weight[order])
-        at = np.searchsorted(cumulated, rate * cumulated[-1] * (1.0 - 1e-12))
-        self.offset_ = float(max(scores[order[at]], np.finfo(np.float64).min))
-        return self
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Points.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            Higher is more regular.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.density_.score_samples(X)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the log-density minus the threshold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Points.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,)
-            Negative for outliers.
-        """
-        return self.score_samples(X) - self.offset_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return -1 for outliers and 1 for the others.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Points.
-
-        Returns
-        -------
-        y : ndarray of int of shape (n_samples,)
-            -1 or 1.
-        """
-        return np.where(self.decision_function(X) < 0, -1, 1)
-
-
-def _check_density(density: Any) -> None:
-    missing = [m for m in ("fit", "score_samples") if not hasattr(density, m)]
-    if missing or isinstance(density, type):
-        raise TypeError(
-            f"density={density!r} must be an estimator with fit and score_samples, "
-            "such as ManifoldParzen() or sklearn.neighbors.KernelDensity()."
-        )
-
-
 def _priors(priors: Any, shares: np.ndarray) -> np.ndarray:
     if priors is None:
         return shares
@@ -437,32 +290,3 @@ def _priors(priors: Any, shares: np.ndarray) -> np.ndarray:
     if not np.isclose(given.sum(), 1.0):
         raise ValueError(f"priors={priors!r} must sum to 1; they sum to {given.sum()}.")
     return given
-
-
-def _fit(density: Any, X: np.ndarray, weight: np.ndarray) -> Any:
-    """Fit with weights where they matter, or say that the density takes none."""
-    if np.all(weight == 1.0):
-        return density.fit(X)
-    if has_fit_parameter(density, "sample_weight"):
-        return density.fit(X, sample_weight=weight)
-    if np.all(weight == weight[0]):
-        return density.fit(X)
-    raise ValueError(
-        f"sample_weight was given, but {type(density).__name__}.fit takes none: use a "
-        "density that does, or leave the weights out."
-    )
-
-
-def _held_out(
-    density: Any, X: np.ndarray, weight: np.ndarray, n_folds: int
-) -> np.ndarray:
-    """Return log-densities of the rows a density was fitted to, with them left out."""
-    if hasattr(density, "loo_score_samples"):
-        return density.loo_score_samples()
-    logs = np.full(len(X), -np.inf)
-    # By content: equal rows share a fold, however they are written.
-    folds = make_folds(X, np.zeros(len(X)), weight, n_folds, 0, True)
-    for fold in folds if len(folds) > 1 else ():
-        part = _fit(clone(density), X[~fold], weight[~fold])
-        logs[fold] = part.score_samples(X[fold])
-    return logs

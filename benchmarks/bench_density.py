@@ -1,12 +1,12 @@
 """Manifold Parzen windows against the algorithm box, one big product, KernelDensity.
 
-    python benchmarks/bench_density.py [--queries 2007] [--literal 20]
+    python benchmarks/bench_density.py [--queries 2007] [--literal 20] [--only product]
 
 USPS (7291 training images of 256 pixels, smoothed as in Table 13.3), k = d = 11,
 sigma² = 0.1: log-densities of test images under one mixture of all training images.
-Times are the best of three, of one run, with the threads that BLAS is allowed; the
-algorithm box runs on fewer queries, its time scaled up. All must agree. Without
-usps.npz, random data of the same shape.
+Times are the best of a few, taken in turn with ours in one run, with the threads that
+BLAS is allowed; the algorithm box runs on fewer queries, its time scaled up. All must
+agree. Without usps.npz, random data of the same shape.
 """
 
 from __future__ import annotations
@@ -49,13 +49,29 @@ def smoothed(X: np.ndarray) -> np.ndarray:
     return gaussian_filter(images, sd, mode="constant").reshape(len(X), -1) - 1.0
 
 
-def timed(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
-    best, result = np.inf, None
+def duel(
+    theirs: Callable[[], Any], ours: Callable[[], Any], repeats: int = 3
+) -> tuple[float, float, Any, Any]:
+    """Return the best times of both, taken in turn, and their results."""
+    best = [np.inf, np.inf]
+    found: list[Any] = [None, None]
     for _ in range(repeats):
-        start = time.perf_counter()
-        result = work()
-        best = min(best, time.perf_counter() - start)
-    return best, result
+        for i, work in enumerate((theirs, ours)):
+            start = time.perf_counter()
+            found[i] = work()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best[0], best[1], found[0], found[1]
+
+
+def directions(mixture: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return what MParzen::Train stores: directions (l, d, n), eigenvalues (l, d)."""
+    V, values = [], []
+    for a in range(0, len(mixture.X), 256):
+        A = mixture.spreads(slice(a, a + 256))
+        _, s, Vt = np.linalg.svd(A, full_matrices=False)
+        V.append(Vt)
+        values.append(s**2 + VARIANCE)
+    return np.concatenate(V), np.concatenate(values)
 
 
 def algorithm_box(
@@ -113,56 +129,77 @@ def big_product(
 def row(name: str, theirs: float, ours: float, agree: float, storage: str) -> None:
     print(
         f"| {name} | {theirs:.3g} s | {ours:.3f} s | {theirs / ours:.1f} | "
-        f"{agree:.1e} | {storage} |"
+        f"{agree:.1e} | {storage} |",
+        flush=True,
     )
+
+
+def difference(found: np.ndarray, logs: np.ndarray) -> float:
+    logs = logs[: len(found)]
+    return float(np.abs((found - logs) / logs).max())
+
+
+def against_stored_directions(
+    X: np.ndarray, Z: np.ndarray, n_literal: int, only: str | None
+) -> None:
+    model = ManifoldParzen(K, bandwidth=VARIANCE**0.5).fit(X)
+    V, values = directions(model._gaussians)
+    model.score_samples(Z[:1])  # factors, compiled loops
+    kept = model._gaussians.kept.values.nbytes
+    storage = f"{V.nbytes / 2**20:.0f} against {kept / 2**20:.0f} MiB"
+    contestants = {
+        "box": ("the algorithm box, a query and a centre at a time", algorithm_box, 1),
+        "centres": (
+            "the algorithm box, all queries of a centre at a time",
+            algorithm_box_vectorised,
+            1,
+        ),
+        "product": ("one matrix product over stored directions", big_product, 5),
+    }
+    for key, (name, work, repeats) in contestants.items():
+        if only not in (None, key):
+            continue
+        part = Z[:n_literal] if key == "box" else Z
+        theirs, ours, found, logs = duel(
+            lambda work=work, part=part: work(X, part, V, values),
+            lambda: model.score_samples(Z),
+            repeats,
+        )
+        theirs *= len(Z) / len(part)
+        row(name, theirs, ours, difference(found, logs), storage)
+
+
+def against_kernel_density(X: np.ndarray, Z: np.ndarray) -> None:
+    sigma = VARIANCE**0.5
+    parzen = ParzenWindows(sigma).fit(X)
+    parzen.score_samples(Z[:1])
+    for leaf in (len(X), 40):
+        tree = KernelDensity(bandwidth=sigma, leaf_size=leaf).fit(X)
+        theirs, ours, found, logs = duel(
+            lambda tree=tree: tree.score_samples(Z), lambda: parzen.score_samples(Z), 2
+        )
+        name = f"`KernelDensity(leaf_size={leaf})`, d = 0"
+        row(name, theirs, ours, difference(found, logs), "the data")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--queries", type=int, default=2007)
     parser.add_argument("--literal", type=int, default=20)
+    parser.add_argument("--only", choices=("box", "centres", "product", "parzen"))
     args = parser.parse_args()
     X, Z = data()
     Z = Z[: args.queries]
-    V, values = map(np.array, reference.train_manifold_parzen(X, K, K, VARIANCE))
-    fit, model = timed(
-        lambda: ManifoldParzen(K, bandwidth=VARIANCE**0.5).fit(X), repeats=1
-    )
-    model.score_samples(Z[:1])  # factors, compiled loops
-    ours, logs = timed(lambda: model.score_samples(Z))
-    kept = model._gaussians.kept.values.nbytes
-    storage = f"{V.nbytes / 2**20:.0f} against {kept / 2**20:.0f} MiB"
     print(
         f"l = {len(X)}, n = {X.shape[1]}, m = {len(Z)}, k = d = {K}, sigma² = "
-        f"{VARIANCE}, {allowed_threads()} threads; fit {fit:.2f} s\n"
+        f"{VARIANCE}, {allowed_threads()} threads\n"
     )
     print("| against | theirs | ours | ratio | difference | storage |")
     print("|---|---|---|---|---|---|")
-    few = Z[: args.literal]
-    literal, found = timed(lambda: algorithm_box(X, few, V, values), repeats=1)
-    literal *= len(Z) / len(few)
-    row("the algorithm box, a query and a centre at a time",
-        literal, ours, difference(found, logs), storage)  # fmt: skip
-    boxes, found = timed(lambda: algorithm_box_vectorised(X, Z, V, values), repeats=1)
-    row("the algorithm box, all queries of a centre at a time",
-        boxes, ours, difference(found, logs), storage)  # fmt: skip
-    product, found = timed(lambda: big_product(X, Z, V, values))
-    row("one matrix product over stored directions",
-        product, ours, difference(found, logs), storage)  # fmt: skip
-    sigma = VARIANCE**0.5
-    parzen = ParzenWindows(sigma).fit(X)
-    parzen.score_samples(Z[:1])
-    ours, logs = timed(lambda: parzen.score_samples(Z))
-    for leaf in (len(X), 40):
-        theirs = KernelDensity(bandwidth=sigma, leaf_size=leaf).fit(X)
-        seconds, found = timed(lambda theirs=theirs: theirs.score_samples(Z), repeats=1)
-        row(f"`KernelDensity(leaf_size={leaf})`, d = 0",
-            seconds, ours, difference(found, logs), "the data")  # fmt: skip
-
-
-def difference(found: np.ndarray, logs: np.ndarray) -> float:
-    logs = logs[: len(found)]
-    return float(np.abs((found - logs) / logs).max())
+    if args.only != "parzen":
+        against_stored_directions(X, Z, args.literal, args.only)
+    if args.only in (None, "parzen"):
+        against_kernel_density(X, Z)
 
 
 if __name__ == "__main__":

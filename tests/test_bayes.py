@@ -304,8 +304,16 @@ def test_tables_13_3_and_13_4():
     assert found["Parzen 0.8", "train", "valid"][0] == pytest.approx(0.018, abs=1e-3)
     assert found["17, 0.75", "train", "valid"][1] == pytest.approx(0.0658, abs=5e-4)
     assert found["Parzen 1.0", "train", "valid"][1] == pytest.approx(0.1022, abs=5e-4)
-    assert found["11, 0.1", "warm", "test"][1] < 0.4
-    assert found["11, 0.1", "all", "test"][1] > 1.5
+    assert found["Parzen 0.8", "train", "test"][0] == pytest.approx(0.0508, abs=5e-4)
+    assert found["11, 0.1", "train", "test"][0] == pytest.approx(0.0408, abs=5e-4)
+    assert found["17, 0.75", "train", "test"][1] == pytest.approx(0.3481, abs=5e-4)
+    assert found["Parzen 1.0", "train", "test"][1] == pytest.approx(0.3503, abs=5e-4)
+    for name in settings:
+        plain, warm = found[name, "all", "test"], found[name, "warm", "test"]
+        assert warm[0] == pytest.approx(plain[0], abs=1e-3)
+        assert warm[1] < plain[1]
+    assert found["11, 0.1", "all", "test"][1] > 2.0
+    assert found["11, 0.1", "warm", "test"][1] < 0.35
 
 
 def losses(model, X, y):

@@ -325,3 +325,60 @@ def hull_by_programme(x, N):
     b = np.concatenate([np.zeros(len(P)), [m]])
     weights = nnls(A, b)[0]
     return np.linalg.norm(P @ weights / weights.sum())
+
+
+# -- densities ---------------------------------------------------------------------
+
+
+def train_manifold_parzen(X, k, d, variance, kernel=None):
+    """MParzen::Train, with the eigenvalues put right: s²/k + σ², not s²/l + σ²."""
+    directions, eigenvalues = [], []
+    for i, x in enumerate(X):
+        distances = ((X - x) ** 2).sum(axis=1)
+        distances[i] = np.inf
+        near = np.argsort(distances, kind="stable")[: min(k, len(X) - 1)]
+        weights = (
+            np.ones(len(near)) if kernel is None else kernel(X[near], x[None])[:, 0]
+        )
+        M = np.sqrt(weights / weights.sum())[:, None] * (X[near] - x)
+        _, s, V = np.linalg.svd(M, full_matrices=False)
+        directions.append(V[:d])
+        eigenvalues.append(s[:d] ** 2 + variance)
+    return directions, eigenvalues
+
+
+def local_gaussian(x, center, V, eigenvalues, variance):
+    """LocalGaussian, put right: n ln 2π, and σ² added to the eigenvalues once."""
+    n, d = len(x), len(eigenvalues)
+    r = n * np.log(2 * np.pi) + np.log(eigenvalues).sum() + (n - d) * np.log(variance)
+    q = ((x - center) ** 2).sum() / variance
+    q += ((1 / eigenvalues - 1 / variance) * (V @ (x - center)) ** 2).sum()
+    return -0.5 * (r + q)
+
+
+def manifold_parzen(X, Z, k, d, variance, kernel=None):
+    """MParzen::Test for every row of Z, in logarithms."""
+    directions, eigenvalues = train_manifold_parzen(X, k, d, variance, kernel)
+    out = []
+    for z in Z:
+        logs = [
+            local_gaussian(z, x, V, values, variance)
+            for x, V, values in zip(X, directions, eigenvalues, strict=True)
+        ]
+        out.append(np.logaddexp.reduce(logs) - np.log(len(X)))
+    return np.array(out)
+
+
+def local_density(X, x, width, variance, d=None):
+    """The local density of §14.3 at one point, weighted by a Gaussian of this width."""
+    n = X.shape[1]
+    weights = np.exp(-((X - x) ** 2).sum(axis=1) / (2 * width**2))
+    mean = weights @ X / weights.sum()
+    V = (weights[:, None] * (X - mean)).T @ (X - mean) / weights.sum()
+    values, vectors = np.linalg.eigh(V)
+    if d is not None:
+        values[: n - d] = 0.0
+    C = (vectors * values) @ vectors.T + variance * np.eye(n)
+    q = (x - mean) @ np.linalg.solve(C, x - mean)
+    log_h = -0.5 * (n * np.log(2 * np.pi) + np.linalg.slogdet(C)[1] + q)
+    return log_h + np.log(weights.mean())

@@ -17,3 +17,14 @@ def test_examples_run(page, capsys):
     score, n_support = re.findall(r"[\d.]+", capsys.readouterr().out)[:2]
     assert float(score) > 0.9
     assert 0 < int(n_support) < 200
+
+
+def test_densities_page(capsys):
+    """Each block stands alone; what a block claims, it asserts."""
+    text = (ROOT / "docs/densities.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(compile(block, "densities.md", "exec"), {})
+    errors = re.findall(r"largest error ([\d.e+-]+)", capsys.readouterr().out)
+    assert float(errors[0]) > 1.0 > 1e-8 > float(errors[1])

@@ -3,6 +3,7 @@
 The package ships no data. ``load("sonar")`` reads ``sonar.npz`` from the folder that
 the environment variable ``PURSUIT_DATA`` names, else from ``~/.pursuit_data``.
 ``names()`` lists the known sets, ``available()`` those whose file is present.
+``make_spiral`` draws points of a known density.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-__all__ = ["available", "load", "names"]
+from ._synthetic import make_spiral, spiral_log_density
+
+__all__ = ["available", "load", "make_spiral", "names", "spiral_log_density"]
 
 Arrays = Mapping[str, np.ndarray]
 Fields = dict[str, Any]

@@ -1,13 +1,25 @@
 """The scikit-learn faces of the library, a file a family."""
 
+from .bayes import DensityClassifier
+from .density import ManifoldParzen, ParzenWindows
 from .kmp import KMPClassifier, KMPRegressor
+from .local_density import LocalGaussianDensity
 from .neighbor_regression import HKNNRegressor
 from .neighbors import CKNNClassifier, HKNNClassifier
+from .outliers import DensityOutlierDetector
+from .smoothers import KernelCentroidClassifier, NadarayaWatson
 
 __all__ = [
     "CKNNClassifier",
+    "DensityClassifier",
+    "DensityOutlierDetector",
     "HKNNClassifier",
     "HKNNRegressor",
     "KMPClassifier",
     "KMPRegressor",
+    "KernelCentroidClassifier",
+    "LocalGaussianDensity",
+    "ManifoldParzen",
+    "NadarayaWatson",
+    "ParzenWindows",
 ]

@@ -1,0 +1,48 @@
+"""Coordinates in which a data set lies about the origin and squares do not overflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Largest coordinates beyond which, or below whose inverse, the unit changes.
+_EXTREME = 1e100
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the origin is, and what the unit.
+
+    Attributes
+    ----------
+    center : ndarray of shape (n,)
+        In the new unit.
+    unit : float
+        1 unless the data are extremely large or small, then a power of 2.
+    """
+
+    center: np.ndarray
+    unit: float
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> Frame:
+        """Return the frame of the rows of X: their mean, and a unit for them."""
+        largest = float(np.abs(X).max())
+        unit = 1.0
+        if largest > _EXTREME or 0.0 < largest < 1.0 / _EXTREME:
+            unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1))
+        return cls((X / unit).mean(axis=0), unit)
+
+    def inside(self, X: np.ndarray) -> np.ndarray:
+        """Return points in the coordinates of the frame."""
+        return np.ascontiguousarray(X / self.unit - self.center)
+
+    def outside(self, X: np.ndarray) -> np.ndarray:
+        """Return points of the frame in the coordinates of the data."""
+        return (X + self.center) * self.unit
+
+    @property
+    def log_volume(self) -> float:
+        """Logarithm of the volume of a cell of the frame, in the data's units."""
+        return len(self.center) * float(np.log(self.unit))

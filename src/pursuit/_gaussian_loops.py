@@ -1,0 +1,233 @@
+"""Compiled inner loops of mixtures of local Gaussians, queries innermost.
+
+Letters as in :mod:`pursuit.local_gaussians`: l centres x_j, b queries in a block, K
+neighbours. A running log-sum-exp is a pair: ``top`` (b,), the largest term so far, and
+``total`` (b,), the sum of exp(term - top).
+"""
+
+import numpy as np
+from numba import njit
+
+from ._exponential import _exp
+
+# Where a running log-sum-exp begins: finite, so that differences are no NaN.
+START = -1e300
+# A squared distance below this fraction of |x|² + |z|² is computed again.
+_CANCELLED = 1e-3
+
+_CONTRACT = {"contract"}
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def add_terms(terms, top, total):
+    """Add a term a query to the running log-sum-exp, with one exponential each."""
+    for q in range(terms.shape[0]):
+        gap = terms[q] - top[q]
+        e = _exp(-abs(gap))
+        is_higher = gap > 0.0
+        total[q] = total[q] * e + 1.0 if is_higher else total[q] + e
+        top[q] = terms[q] if is_higher else top[q]
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def distances_from(products, x, x_norm, Z, z_norms, out):
+    """Write |x - z|² from the products x·z; again from x - z where these cancel."""
+    n_cancelled = 0
+    for q in range(out.shape[0]):
+        sum_of_norms = x_norm + z_norms[q]
+        out[q] = sum_of_norms - 2.0 * products[q]
+        n_cancelled += out[q] <= _CANCELLED * sum_of_norms
+    if n_cancelled > 0:
+        for q in range(out.shape[0]):
+            if out[q] <= _CANCELLED * (x_norm + z_norms[q]):
+                square = 0.0
+                for a in range(x.shape[0]):
+                    square += (x[a] - Z[q, a]) * (x[a] - Z[q, a])
+                out[q] = square
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def inner_products(P, j, indices, offsets, g):
+    """Write (x_h - x_j)·(z - x_j) for the neighbours h of j, from the products x·z."""
+    for h in range(indices.shape[0]):
+        other = indices[h]
+        for q in range(P.shape[1]):
+            g[h, q] = P[other, q] - P[j, q] - offsets[h]
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def add_squares(F, g, is_triangular, t, out):
+    """Add |F g|² of each query to ``out``.
+
+    Two rows and four columns of F at a time keep the loads below the arithmetic; F is
+    padded with zeros to even rows and columns in fours. ``t`` (2, b) is scratch.
+    """
+    n_rows, n_columns = F.shape
+    for a in range(0, n_rows, 2):
+        stop = min((a // 4 + 1) * 4, n_columns) if is_triangular else n_columns
+        t[:, :] = 0.0
+        for h in range(0, stop, 4):
+            f00, f01, f02, f03 = F[a, h], F[a, h + 1], F[a, h + 2], F[a, h + 3]
+            f10, f11 = F[a + 1, h], F[a + 1, h + 1]
+            f12, f13 = F[a + 1, h + 2], F[a + 1, h + 3]
+            for q in range(g.shape[1]):
+                g0, g1, g2, g3 = g[h, q], g[h + 1, q], g[h + 2, q], g[h + 3, q]
+                t[0, q] += f00 * g0 + f01 * g1 + f02 * g2 + f03 * g3
+                t[1, q] += f10 * g0 + f11 * g1 + f12 * g2 + f13 * g3
+        for q in range(g.shape[1]):
+            out[q] += t[0, q] * t[0, q] + t[1, q] * t[1, q]
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def add_by_products(
+    P, first, X, norms, Z, z_norms, indices, offsets, F, is_triangular,
+    precision, log_heights, top, total,
+):  # fmt: skip
+    """Add Gaussians whose factors act on inner products with the neighbours.
+
+    ``P`` (l, b) holds x·z; centres ``first`` to ``first + len(F)`` are added, with
+    term ``log_heights[j] - (precision |z - x_j|² - |F_j g_j|²) / 2``.
+    """
+    b = P.shape[1]
+    g = np.zeros((F.shape[2], b))
+    t = np.empty((2, b))
+    square, fitted = np.empty(b), np.empty(b)
+    for i in range(F.shape[0]):
+        j = first + i
+        distances_from(P[j], X[j], norms[j], Z, z_norms, square)
+        fitted[:] = 0.0
+        if F.shape[1] > 0:
+            inner_products(P, j, indices[j], offsets[j], g)
+            add_squares(F[i], g, is_triangular, t, fitted)
+        for q in range(b):
+            rest = precision * square[q] - fitted[q]
+            square[q] = log_heights[i] - 0.5 * (rest if rest > 0.0 else 0.0)
+        add_terms(square, top, total)
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def add_by_differences(first, X, Zt, F, is_triangular, log_heights, top, total):
+    """Add Gaussians whose factors act on z - x_j: term log_heights - |F (z - x)|²/2.
+
+    ``Zt`` (n, b) holds the queries as columns.
+    """
+    n, b = Zt.shape
+    g = np.zeros((F.shape[2], b))
+    t = np.empty((2, b))
+    terms = np.empty(b)
+    for i in range(F.shape[0]):
+        for a in range(n):
+            for q in range(b):
+                g[a, q] = Zt[a, q] - X[first + i, a]
+        terms[:] = 0.0
+        add_squares(F[i], g, is_triangular, t, terms)
+        for q in range(b):
+            terms[q] = log_heights[i] - 0.5 * terms[q]
+        add_terms(terms, top, total)
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def add_left_out(
+    first, start, places, neighbours, corrected, squares, s,
+    precisions, curvatures, log_heights, i, top, total,
+):  # fmt: skip
+    """Add the terms of one centre to the sums of every model, its own row left out.
+
+    Model m has the term ``log_heights[m] - (precisions[m] |δ|² - curvatures[m]·s²)/2``;
+    at the centre's neighbours, which shaped it, ``corrected`` stands instead.
+    ``places`` tells at which query a training row is asked for, -1 if at none;
+    the block's queries begin at ``start``.
+    """
+    b = squares.shape[0]
+    terms = np.empty(b)
+    for m in range(precisions.shape[0]):
+        for q in range(b):
+            terms[q] = precisions[m] * squares[q]
+        for a in range(s.shape[0]):
+            c = curvatures[i, m, a]
+            for q in range(b):
+                terms[q] -= c * (s[a, q] * s[a, q])
+        for q in range(b):
+            rest = terms[q] if terms[q] > 0.0 else 0.0
+            terms[q] = log_heights[i, m] - 0.5 * rest
+        for p in range(neighbours.shape[1]):
+            q = places[neighbours[i, p]] - start
+            if 0 <= q < b:
+                terms[q] = corrected[i, p, m]
+        q = places[first + i] - start
+        if 0 <= q < b:
+            terms[q] = -np.inf
+        add_terms(terms, top[m], total[m])
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def left_out_by_products(
+    P, first, start, places, X, norms, Z, z_norms, neighbours, offsets, F,
+    corrected, precisions, curvatures, log_heights, top, total,
+):  # fmt: skip
+    """As `add_by_products`, for many models at once and leaving each row out."""
+    b = P.shape[1]
+    g, s = np.empty((F.shape[2], b)), np.empty((F.shape[1], b))
+    squares = np.empty(b)
+    for i in range(F.shape[0]):
+        j = first + i
+        distances_from(P[j], X[j], norms[j], Z, z_norms, squares)
+        inner_products(P, j, neighbours[i, : F.shape[2]], offsets[i], g)
+        np.dot(F[i], g, s)
+        add_left_out(
+            first, start, places, neighbours, corrected, squares, s,
+            precisions, curvatures, log_heights, i, top, total,
+        )  # fmt: skip
+
+
+@njit(nogil=True, cache=True, fastmath=_CONTRACT)
+def left_out_by_differences(
+    first, start, places, X, Zt, neighbours, F, corrected,
+    precisions, curvatures, log_heights, top, total,
+):  # fmt: skip
+    """As `add_by_differences`, for many models at once and leaving each row out."""
+    n, b = Zt.shape
+    g, s = np.empty((n, b)), np.empty((F.shape[1], b))
+    squares = np.zeros(b)
+    for i in range(F.shape[0]):
+        for a in range(n):
+            for q in range(b):
+                g[a, q] = Zt[a, q] - X[first + i, a]
+        np.dot(F[i], g, s)
+        add_left_out(
+            first, start, places, neighbours, corrected, squares, s,
+            precisions, curvatures, log_heights, i, top, total,
+        )  # fmt: skip
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+def inverse_cholesky(G, floor, log_dets, out):
+    """Write the inverses of the Cholesky factors of G + floor I, and log det of it.
+
+    Every pivot of a positive semi-definite G is at least ``floor``: a smaller one is
+    round-off and is raised to it, so nothing here can fail. ``G`` (m, K, K) is
+    overwritten, ``out`` (m, ≥K, ≥K) keeps zeros around the triangles.
+    """
+    K = G.shape[1]
+    for i in range(G.shape[0]):
+        L, inverse = G[i], out[i]
+        log_det = 0.0
+        for a in range(K):
+            for c in range(a + 1):
+                value = L[a, c]
+                for e in range(c):
+                    value -= L[a, e] * L[c, e]
+                if c < a:
+                    L[a, c] = value / L[c, c]
+                else:
+                    pivot = value + floor
+                    L[a, a] = np.sqrt(pivot if pivot > floor else floor)
+            log_det += 2.0 * np.log(L[a, a])
+        log_dets[i] = log_det
+        for c in range(K):
+            inverse[c, c] = 1.0 / L[c, c]
+            for a in range(c + 1, K):
+                value = 0.0
+                for e in range(c, a):
+                    value -= L[a, e] * inverse[e, c]
+                inverse[a, c] = value / L[a, a]

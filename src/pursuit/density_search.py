@@ -1,0 +1,171 @@
+"""Neighbours, directions and width of local Gaussians by leave-one-out likelihood.
+
+Every number of directions and every width of one number of neighbours come from one
+pass (:mod:`pursuit.left_out`). Widths are first compared on a coarse grid around the
+typical distance of a nearest neighbour, then, for the best neighbours and directions,
+on a fine one around the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ._distances import paired_rows, squared_distances
+from ._frames import Frame
+from ._progress import Progress
+from .downdates import Models
+from .left_out import LeftOut
+
+# Neighbours and directions that are compared, at most.
+NEIGHBOURS = (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
+COMPONENTS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 23)
+# Rows that are left out in turn; more change the choice very little.
+LEFT_OUT_ROWS = 1000
+
+# Widths as powers of 2 times the typical nearest distance: those compared at first,
+# how far the best may lie below or above, and what a step beyond must gain in nats.
+_OCTAVES = range(-6, 4)
+_FARTHEST = 12
+_LEAST_GAIN = 1e-3
+_FINE = np.arange(-3, 4) / 4.0
+# Numbers of neighbours without a gain after which more are not tried.
+_PATIENCE = 2
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting, and its mean log-density of rows left out."""
+
+    n_neighbors: int | None
+    n_components: int | None
+    bandwidth: float
+    score: float
+
+
+def as_table(trials: Iterable[Trial], frame: Frame) -> list[dict[str, Any]]:
+    """Return trials as dictionaries, in the units of the data."""
+    return [
+        asdict(trial)
+        | {
+            "bandwidth": trial.bandwidth * frame.unit,
+            "score": trial.score - frame.log_volume,
+        }
+        for trial in trials
+    ]
+
+
+def search(
+    make: Callable[[int | None], LeftOut],
+    neighbours: tuple[int | None, ...],
+    components: tuple[int | None, ...],
+    bandwidth: float | None,
+    rows: np.ndarray,
+    verbose: int | bool,
+) -> tuple[Trial, list[Trial]]:
+    """Return the best setting, and all that were compared.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(k)`` returns the training set with k neighbours.
+    neighbours, components : tuple of int or None
+        What is compared, neighbours in ascending order.
+    bandwidth : float or None
+        σ, if it is given.
+    rows : ndarray of int of shape (m,)
+        The rows that are left out in turn.
+    verbose : int or bool
+    """
+    trials: list[Trial] = []
+    leaders: dict[int | None, tuple[Trial, LeftOut]] = {}
+    n_without = 0
+    widths = np.array([bandwidth])
+    with Progress(len(neighbours) + 1, "neighbours", verbose, "number") as bar:
+        for n_done, k in enumerate(neighbours):
+            data = make(k)
+            if bandwidth is None and not leaders:
+                base = typical_distance(data.X, rows)
+                widths = base * 2.0 ** np.array(_OCTAVES)
+            found = _compare(data, k, components, widths, rows)
+            trials += found
+            n_without = 0 if _lead(leaders, found, data) else n_without + 1
+            bar.show(n_done + 1, best=_best(leaders).score)
+            if n_without == _PATIENCE:
+                break
+        for leader, data in list(leaders.values()) if bandwidth is None else ():
+            finer = list(_refine(data, leader, widths, rows))
+            trials += finer
+            _lead(leaders, finer, data)
+        bar.show(len(neighbours) + 1, best=_best(leaders).score)
+    return _best(leaders), trials
+
+
+def _lead(
+    leaders: dict[int | None, tuple[Trial, LeftOut]],
+    found: list[Trial],
+    data: LeftOut,
+) -> bool:
+    """Let better trials lead their number of directions; say whether any does."""
+    is_changed = False
+    for trial in found:
+        d = trial.n_components
+        if d not in leaders or trial.score > leaders[d][0].score:
+            leaders[d] = trial, data
+            is_changed = True
+    return is_changed
+
+
+def _best(leaders: dict[int | None, tuple[Trial, LeftOut]]) -> Trial:
+    return max((trial for trial, _ in leaders.values()), key=lambda t: t.score)
+
+
+def neighbour_candidates(n_rows: int) -> tuple[int, ...]:
+    """Return numbers of neighbours to compare among so many rows."""
+    return tuple(k for k in NEIGHBOURS if k <= max(n_rows - 2, 2))
+
+
+def typical_distance(X: np.ndarray, rows: np.ndarray) -> float:
+    """Return the median over some rows of the nearest distance, divided by √n."""
+    rows = rows[: LEFT_OUT_ROWS // 4]
+    points, _ = paired_rows(X, X)
+    block = points[rows]
+    D = np.empty((len(block), len(X)))
+    squared_distances(block, points, D)
+    D[np.arange(len(block)), rows] = np.inf
+    return float(np.sqrt(np.median(D.min(axis=1)) / X.shape[1]))
+
+
+def _compare(
+    data: LeftOut,
+    k: int | None,
+    components: tuple[int | None, ...],
+    widths: np.ndarray,
+    rows: np.ndarray,
+) -> list[Trial]:
+    values = data.log_densities(Models(components, widths**2), rows).mean(axis=2)
+    return [
+        Trial(k, d, float(widths[j]), float(values[i, j]))
+        for i, d in enumerate(components)
+        for j in range(len(widths))
+    ]
+
+
+def _refine(
+    data: LeftOut, best: Trial, widths: np.ndarray, rows: np.ndarray
+) -> Iterator[Trial]:
+    """Yield trials beyond an end of the grid while they gain, then finer ones."""
+    k, components = best.n_neighbors, (best.n_components,)
+    step = {float(widths[0]): 0.5, float(widths[-1]): 2.0}.get(best.bandwidth)
+    for _ in range(_FARTHEST if step else 0):
+        beyond = np.array([best.bandwidth * (step or 1.0)])
+        (trial,) = _compare(data, k, components, beyond, rows)
+        yield trial
+        if trial.score < best.score + _LEAST_GAIN:
+            break
+        best = trial
+    finer = best.bandwidth * 2.0 ** _FINE[_FINE != 0]
+    yield from _compare(data, k, components, finer, rows)

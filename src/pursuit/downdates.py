@@ -1,0 +1,139 @@
+"""Local Gaussians at the neighbours that shaped them, each made without that neighbour.
+
+Where a neighbour is left out, the next takes its place. Let S be the sum of
+c_h δ_h δ_hᵀ over the k + 1 nearest neighbours h of a centre x_j (δ_h = x_h - x_j, c_h =
+1 or the kernel's value), p the one left out, z = Σ_{h≠p} c_h. Then, with A = S/z + σ² I
+and all directions kept,
+
+    C = A - (c_p/z) δ_p δ_pᵀ,   q = q_0/(1 - c_p q_0/z),   q_0 = δ_pᵀ A⁻¹ δ_p,
+    log det C = log det A + log(1 - c_p q_0/z),
+
+so that one eigendecomposition of S gives every neighbour p and every σ. With d leading
+directions only, each pair of centre and neighbour needs a decomposition of its own.
+
+Letters: c centres, n features, E = k + 1 neighbours, s values of σ², D numbers of
+directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .gaussians import covers_features, decomposed, log_gaussians
+
+# Numbers held at a time for pairs of a centre and a neighbour.
+_PAIRS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Models:
+    """What is compared: every number of directions with every variance.
+
+    Attributes
+    ----------
+    components : tuple of int or None
+        D numbers of directions; None is all.
+    variances : ndarray of shape (s,)
+    """
+
+    components: tuple[int | None, ...]
+    variances: np.ndarray
+
+    def directions(self, largest: int) -> list[int]:
+        """Return the numbers of directions where there are no more than `largest`."""
+        return [largest if d is None else min(d, largest) for d in self.components]
+
+
+def normalised(masses: np.ndarray) -> np.ndarray:
+    """Return weights that sum to 1 in each row, or to 0 where there is no mass."""
+    total = masses.sum(axis=1, keepdims=True)
+    return masses / np.where(total > 0, total, 1.0)
+
+
+def corrected(
+    differences: np.ndarray,
+    masses: np.ndarray,
+    models: Models,
+    is_asked: np.ndarray,
+) -> np.ndarray:
+    """Return log N at each neighbour of a Gaussian made without it, (c, E, models)."""
+    c, E, n = differences.shape
+    out = np.empty((c, E, len(models.components), len(models.variances)))
+    largest = max(min(E - 1, n), 0)
+    for i, d in enumerate(models.directions(largest)):
+        if d == 0:
+            out[:, :, i] = _spherical(differences, models.variances)
+        elif d == largest:
+            out[:, :, i] = _downdated(differences, masses, models.variances)
+        else:
+            centre, place = np.nonzero(is_asked)
+            out[centre, place, i] = _reduced(
+                differences, masses, centre, place, d, models.variances
+            )
+    return out.reshape(c, E, len(models.components) * len(models.variances))
+
+
+def _spherical(differences: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    n = differences.shape[2]
+    square = np.einsum("ijk,ijk->ij", differences, differences)[:, :, None]
+    return -0.5 * (n * np.log(2.0 * np.pi * variances) + square / variances)
+
+
+def _downdated(
+    differences: np.ndarray, masses: np.ndarray, variances: np.ndarray
+) -> np.ndarray:
+    """Return log N in closed form, all directions kept: (c, E, s)."""
+    _, E, n = differences.shape
+    is_direct = covers_features(E, n)
+    A = differences * np.sqrt(masses)[:, :, None]
+    spectrum, axes = decomposed(A, is_direct)
+    vectors = axes.transpose(0, 2, 1)  # (c, E or n, r)
+    squares = np.einsum("ijk,ijk->ij", differences, differences)
+    along = differences if is_direct else differences @ A.transpose(0, 2, 1)
+    coordinates = (along @ vectors) ** 2  # of each neighbour, (c, E, r)
+    rest = _rest(masses)
+    out = np.empty((*squares.shape, len(variances)))
+    for i, v in enumerate(variances):
+        shifted = spectrum[:, None] + (rest * v)[:, :, None]
+        if is_direct:
+            q = rest * (coordinates / shifted).sum(axis=2)
+            left = 1.0 - masses / rest * q
+        else:
+            q = (squares - (coordinates / shifted).sum(axis=2)) / v
+            left = rest * v * (vectors**2 / shifted).sum(axis=2)
+        # What both are at the least, however they are rounded.
+        q = np.maximum(q, 0.0)
+        left = np.maximum(left, v / (v + masses / rest * squares))
+        log_det = np.log(shifted / rest[:, :, None]).sum(axis=2) + np.log(left)
+        log_det += (n - spectrum.shape[1]) * np.log(v)
+        out[:, :, i] = -0.5 * (n * np.log(2.0 * np.pi) + log_det + q / left)
+    return out
+
+
+def _rest(masses: np.ndarray) -> np.ndarray:
+    """Return the mass of the other neighbours, 1 where they have none."""
+    rest = masses.sum(axis=1, keepdims=True) - masses
+    return np.where(rest > 0, rest, 1.0)
+
+
+def _reduced(
+    differences: np.ndarray,
+    masses: np.ndarray,
+    centre: np.ndarray,
+    place: np.ndarray,
+    d: int,
+    variances: np.ndarray,
+) -> np.ndarray:
+    """Return log N at pairs of centre and neighbour, d directions kept: (pairs, s)."""
+    _, E, n = differences.shape
+    height = max(1, _PAIRS // (E * max(E, n)))
+    out = np.empty((len(centre), len(variances)))
+    for a in range(0, len(out), height):
+        i, p = centre[a : a + height], place[a : a + height]
+        weights = masses[i]
+        weights[np.arange(len(i)), p] = 0.0
+        A = differences[i] * np.sqrt(normalised(weights))[:, :, None]
+        out[a : a + height] = log_gaussians(A, differences[i, p], d, variances)
+    return out

@@ -1,0 +1,286 @@
+"""What the densities made of local Gaussians share: fitting, scores, samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pursuit._frames import Frame
+from pursuit._memory import budget
+from pursuit.density_search import (
+    COMPONENTS,
+    LEFT_OUT_ROWS,
+    as_table,
+    neighbour_candidates,
+    search,
+    typical_distance,
+)
+from pursuit.downdates import Models
+from pursuit.estimators._parameters import (
+    positive_number,
+    thread_limit,
+    whole_number,
+)
+from pursuit.estimators._planning import check_sample_weight
+from pursuit.kernels import Kernel, as_kernel
+from pursuit.left_out import LeftOut, leave_out
+from pursuit.local_gaussians import LocalGaussians
+from pursuit.local_weights import find_neighbourhoods
+from pursuit.selection import distinct_rows, row_digests
+
+# What `tuning_grid` offers: widths as powers of 2 times the typical distance of a
+# nearest neighbour, and numbers of neighbours.
+GRID_OCTAVES = (-2, -1, 0, 1, 2, 3)
+GRID_NEIGHBOURS = (8, 16, 32)
+
+# σ where the data do not tell: a single row, or all rows equal.
+_NO_SCALE = 1.0
+
+
+@dataclass(frozen=True)
+class _Training:
+    """The different rows of positive weight, as given and in their frame.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (l, n)
+        As given.
+    X : ndarray of shape (l, n)
+        In the frame.
+    counts : ndarray of shape (l,)
+        Summed weights of the equal rows.
+    set_of_row : ndarray of int of shape (n_samples,)
+        Which of them each training row is; -1 for weight 0.
+    frame : Frame
+    """
+
+    rows: np.ndarray
+    X: np.ndarray
+    counts: np.ndarray
+    set_of_row: np.ndarray
+    frame: Frame
+
+    @classmethod
+    def of(cls, X: np.ndarray, weight: np.ndarray) -> _Training:
+        first, set_of_row = distinct_rows(X, weight)
+        used = set_of_row >= 0
+        counts = np.bincount(set_of_row[used], weight[used])
+        frame = Frame.of(X[first])
+        rows = np.ascontiguousarray(X[first])
+        return cls(rows, frame.inside(rows), counts, set_of_row, frame)
+
+    def some_rows(self) -> np.ndarray:
+        """Return the rows that a search leaves out: all, or those of low digests."""
+        everything = np.arange(len(self.rows))
+        if len(everything) <= LEFT_OUT_ROWS:
+            return everything
+        digests = row_digests(self.rows, everything, 0)
+        return np.sort(np.argsort(digests)[:LEFT_OUT_ROWS])
+
+
+class LocalGaussianMixture(DensityMixin, BaseEstimator):
+    """What the mixtures share; a subclass says what its parameters ask for."""
+
+    def _fit(
+        self,
+        X: Any,
+        sample_weight: Any,
+        n_neighbors: Any,
+        n_components: Any,
+        bandwidth: Any,
+        neighborhood: Any,
+    ) -> None:
+        bandwidth = positive_number("bandwidth", bandwidth, ("auto",))
+        n_neighbors = whole_number("n_neighbors", n_neighbors, 1, ("auto", None))
+        n_components = whole_number("n_components", n_components, 0, ("auto", None))
+        X = validate_data(self, X, dtype=np.float64)
+        weight = check_sample_weight(sample_weight, len(X))
+        limit = thread_limit(self.n_jobs)
+        memory = budget(self.max_memory)
+        data = _Training.of(X, weight)
+        kernel = _kernel(neighborhood, X, weight)
+        self._data, self._kernel = data, kernel
+        k, d, sigma = self._tuned(n_neighbors, n_components, bandwidth, memory, limit)
+        self.n_neighbors_, self.n_components_, self.bandwidth_ = k, d, sigma
+        self._gaussians = LocalGaussians(
+            data.X,
+            find_neighbourhoods(data.X, data.counts, k, kernel, data.rows, limit),
+            d,
+            _variance(sigma, data.frame),
+            np.log(data.counts) - np.log(data.counts.sum()),
+            memory,
+            limit,
+        )
+
+    def _tuned(
+        self, k: Any, d: Any, sigma: Any, memory: int, limit: int
+    ) -> tuple[int | None, int | None, float]:
+        """Return the parameters as numbers, after a search if any is "auto"."""
+        data = self._data
+        n_rows, n = data.X.shape
+        self.search_: list[dict[str, Any]] = []
+        ks = (0,) if d == 0 else _neighbours(k, n_rows, self._kernel is not None)
+        ds = _components(d, n)
+        given = None if _is_auto(sigma) else sigma / data.frame.unit
+        if len(ks) * len(ds) == 1 and given is not None:
+            return ks[0], ds[0], sigma
+        if n_rows < 2:
+            return ks[0], ds[-1], _NO_SCALE if _is_auto(sigma) else sigma
+        best, trials = search(
+            lambda k: self._left_out(k, memory, limit),
+            ks,
+            ds,
+            given,
+            data.some_rows(),
+            self.verbose,
+        )
+        self.search_ = as_table(trials, data.frame)
+        return best.n_neighbors, best.n_components, best.bandwidth * data.frame.unit
+
+    def _left_out(self, k: int | None, memory: int, limit: int) -> LeftOut:
+        data = self._data
+        return leave_out(data.X, k, self._kernel, data.rows, memory, limit)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Natural logarithms, in the units of the training data.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        frame = self._data.frame
+        return self._gaussians.log_density(frame.inside(X)) - frame.log_volume
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-density of the rows, minus the thesis's ANLL.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def loo_score_samples(self) -> np.ndarray:
+        """Return the log-density of each training row, fitted without it.
+
+        The parameters stay as fitted. A row is left out of the neighbourhoods that
+        it shaped too. Equal rows count as one, and are left out together.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            -inf where there is no other row, NaN for rows of weight 0.
+        """
+        check_is_fitted(self)
+        data, mixture = self._data, self._gaussians
+        logs = np.full(len(data.X), -np.inf)
+        if len(data.X) > 1:
+            models = Models((self.n_components_,), np.array([mixture.variance]))
+            left_out = self._left_out(
+                self.n_neighbors_, mixture.memory, mixture.n_threads
+            )
+            logs = left_out.log_densities(models, np.arange(len(data.X)))[0, 0]
+        logs = np.append(logs, np.nan) - data.frame.log_volume
+        return logs[data.set_of_row]
+
+    def tuning_grid(self, X: Any) -> dict[str, list[Any]]:
+        """Return values to compare for the parameters that are "auto".
+
+        For searches by another criterion than the likelihood, such as the error of a
+        classifier made of several densities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training points of one density.
+
+        Returns
+        -------
+        grid : dict of lists
+            As `GridSearchCV` takes it; empty if nothing is "auto".
+        """
+        X = check_array(X, dtype=np.float64)
+        data = _Training.of(X, np.ones(len(X)))
+        base = _NO_SCALE
+        if len(data.X) > 1:
+            base = typical_distance(data.X, data.some_rows()) * data.frame.unit
+        values: dict[str, list[Any]] = {
+            "bandwidth": [float(base * 2.0**e) for e in GRID_OCTAVES],
+            "n_neighbors": [k for k in GRID_NEIGHBOURS if k < len(data.X)] or [1],
+            "n_components": [1, 2, 4, None],
+        }
+        mine = self.get_params(deep=False)
+        return {name: v for name, v in values.items() if _is_auto(mine.get(name))}
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Return random points of the density.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, RandomState instance or None, default=None
+            The source of chance.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Points.
+        """
+        check_is_fitted(self)
+        n = whole_number("n_samples", n_samples, 0)
+        points = self._gaussians.sample(n, check_random_state(random_state))
+        return self._data.frame.outside(points)
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _kernel(neighborhood: Any, X: np.ndarray, weight: np.ndarray) -> Kernel | None:
+    if isinstance(neighborhood, str) and neighborhood == "hard":
+        return None
+    try:
+        return as_kernel(neighborhood).bind(X, weight)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"neighborhood={neighborhood!r} must be 'hard' or a kernel: {error}"
+        ) from error
+
+
+def _neighbours(k: Any, n_rows: int, is_soft: bool) -> tuple[int | None, ...]:
+    if _is_auto(k):
+        return (None,) if is_soft else neighbour_candidates(n_rows)
+    return (k,)
+
+
+def _components(d: Any, n_features: int) -> tuple[int | None, ...]:
+    if _is_auto(d):
+        return (*(c for c in COMPONENTS if c < n_features), None)
+    return (d,)
+
+
+def _variance(sigma: float, frame: Frame) -> float:
+    """Return σ² in the frame, kept where it can be divided by."""
+    return float(np.clip((sigma / frame.unit) ** 2, 1e-250, 1e250))

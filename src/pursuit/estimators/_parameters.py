@@ -1,0 +1,50 @@
+"""Checks of parameters that several families have: each names what is wrong."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+_WHOLE = (int, np.integer)
+_FLAGS = (bool, np.bool_)
+
+
+def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
+    """Return a positive finite number as float, or one of the words as it is."""
+    if isinstance(value, str) and value in words:
+        return value
+    is_number = isinstance(value, Real) and not isinstance(value, _FLAGS)
+    if is_number and 0 < value < np.inf:
+        return float(value)
+    also = "".join(f" or {word!r}" for word in words)
+    raise ValueError(f"{name}={value!r} must be a positive finite number{also}.")
+
+
+def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ()) -> Any:
+    """Return a whole number of at least ``least``, or one of the words as it is."""
+    if any(
+        value is word or (isinstance(value, str) and value == word) for word in words
+    ):
+        return value
+    is_whole = isinstance(value, _WHOLE) and not isinstance(value, _FLAGS)
+    if is_whole and value >= least:
+        return int(value)
+    also = "".join(f" or {word!r}" for word in words)
+    raise ValueError(
+        f"{name}={value!r} must be a whole number of at least {least}{also}."
+    )
+
+
+def thread_limit(n_jobs: Any) -> int:
+    """Return the most threads that ``n_jobs`` allows; None and -1 set no limit."""
+    if n_jobs is None or n_jobs == -1:
+        return 1 << 30
+    return int(whole_number("n_jobs", n_jobs, 1, (None,)))
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise a ValueError unless ``value`` is True or False."""
+    if not isinstance(value, _FLAGS):
+        raise ValueError(f"{name}={value!r} must be True or False.")

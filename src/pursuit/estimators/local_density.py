@@ -1,0 +1,327 @@
+"""A density from a Gaussian fitted around each query; nothing is trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pursuit._frames import Frame
+from pursuit._memory import budget
+from pursuit._progress import Progress
+from pursuit.density_search import LEFT_OUT_ROWS, typical_distance
+from pursuit.estimators._parameters import (
+    check_flag,
+    positive_number,
+    thread_limit,
+    whole_number,
+)
+from pursuit.estimators._planning import check_sample_weight
+from pursuit.pointwise_gaussians import PointwiseGaussians, mass
+from pursuit.selection import distinct_rows, row_digests
+
+# Widths and bandwidths that "auto" compares, as multiples of the typical distance of a
+# nearest neighbour.
+WIDTHS = tuple(2.0 ** (e / 2) for e in range(13))
+BANDWIDTHS = tuple(2.0**e for e in range(-6, 4))
+
+
+class LocalGaussianDensity(DensityMixin, BaseEstimator):
+    r"""A Gaussian fitted to the data around each query (thesis §14.3).
+
+    .. math:: p(x) = \hat Z(x)\, N(x; \mu(x), V(x) + \sigma^2 I), \qquad
+        \hat Z(x) = \frac{1}{l} \sum_i k_h(x, x_i)
+
+    with :math:`k_h(x, z) = \exp(-\|x - z\|^2 / 2h^2)`, and the mean and covariance of
+    the data weighted by :math:`k_h(x, \cdot)`. Nothing is trained and only the data
+    are kept.
+
+    In general it does not integrate to one. `normalizer` estimates its mass by random
+    points, which is reliable in few dimensions (its standard error tells), and
+    ``normalize=True`` divides by it.
+
+    Parameters
+    ----------
+    width : float or "auto", default="auto"
+        h, how far the data around a query count. "auto": by leave-one-out.
+    bandwidth : float or "auto", default="auto"
+        sigma, added in every direction; without it a query beside few points would
+        have no density. "auto": by leave-one-out.
+    n_components : int or None, default=None
+        Leading directions of V that are kept; None is all, 0 none.
+    normalize : bool, default=False
+        Whether log-densities are divided by the mass, estimated when fitting.
+    max_memory : int, str or None, default=None
+        What blocks may take: bytes, or a text such as "1 GiB". None: half of the free
+        memory.
+    random_state : int, RandomState instance or None, default=None
+        Draws the points that estimate the mass when ``normalize=True``.
+    n_jobs : int or None, default=None
+        The most threads. None and -1: as many as BLAS is allowed.
+    verbose : int or bool, default=0
+        Whether a search shows a progress bar.
+
+    Attributes
+    ----------
+    width_ : float
+        h.
+    bandwidth_ : float
+        sigma.
+    log_mass_ : float
+        Logarithm of the mass that is divided by; 0 unless ``normalize=True``.
+    search_ : list of dict
+        Every pair that a search compared, with its mean log-density of rows left out
+        (``score``); empty if both were given.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    ManifoldParzen : Gaussians around the training points; integrates to one.
+
+    Notes
+    -----
+    A query costs O(l n min(l, n) + min(l, n)³) for l rows and n features.
+    Leave-one-out is exact: the row has no weight at itself; equal rows are left out
+    together. A search leaves out at most 1000 rows, and compares densities that are
+    not divided by their mass: where it matters, look at `normalizer`.
+
+    References
+    ----------
+    .. [1] P. Vincent, "Modèles à noyaux à structure locale", PhD thesis, Université de
+       Montréal, 2003, §14.3.
+
+    Examples
+    --------
+    >>> from pursuit import LocalGaussianDensity
+    >>> from pursuit.datasets import make_spiral
+    >>> model = LocalGaussianDensity(width=0.04, bandwidth=0.008)
+    >>> model = model.fit(make_spiral(300, random_state=0))
+    >>> bool(0.9 < model.normalizer(random_state=0).mass < 1.1)
+    True
+    """
+
+    def __init__(
+        self,
+        width: float | str = "auto",
+        bandwidth: float | str = "auto",
+        n_components: int | None = None,
+        *,
+        normalize: bool = False,
+        max_memory: int | str | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.width = width
+        self.bandwidth = bandwidth
+        self.n_components = n_components
+        self.normalize = normalize
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> LocalGaussianDensity:
+        """Keep the data, and choose what is "auto".
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training points.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is the same as the row twice, 0 the same as no row.
+
+        Returns
+        -------
+        self : LocalGaussianDensity
+            The fitted density.
+        """
+        width = positive_number("width", self.width, ("auto",))
+        bandwidth = positive_number("bandwidth", self.bandwidth, ("auto",))
+        whole_number("n_components", self.n_components, 0, (None,))
+        check_flag("normalize", self.normalize)
+        X = validate_data(self, X, dtype=np.float64)
+        weight = check_sample_weight(sample_weight, len(X))
+        first, self._set_of_row = distinct_rows(X, weight)
+        used = self._set_of_row >= 0
+        counts = np.bincount(self._set_of_row[used], weight[used])
+        self._frame = Frame.of(X[first])
+        self._X, self._log_counts = self._frame.inside(X[first]), np.log(counts)
+        self._choose(width, bandwidth, row_digests(X, first, 0))
+        self.log_mass_ = 0.0
+        if self.normalize:
+            self.log_mass_ = float(np.log(self.normalizer(10_000).mass))
+        return self
+
+    def _choose(self, width: Any, bandwidth: Any, digests: np.ndarray) -> None:
+        self.search_: list[dict[str, float]] = []
+        is_open = width == "auto" or bandwidth == "auto"
+        rows = np.sort(np.argsort(digests)[:LEFT_OUT_ROWS])
+        unit = self._frame.unit
+        base = unit
+        if is_open and len(rows) > 1:
+            base = unit * typical_distance(self._X, rows)
+        widths = np.multiply(WIDTHS, base) if width == "auto" else np.array([width])
+        sigmas = (
+            np.multiply(BANDWIDTHS, base)
+            if bandwidth == "auto"
+            else np.array([bandwidth])
+        )
+        if is_open and len(rows) > 1:
+            width, bandwidth = self._compare(widths, sigmas, rows)
+        elif is_open:
+            width, bandwidth = widths[0], sigmas[len(sigmas) // 2]
+        self.width_, self.bandwidth_ = float(width), float(bandwidth)
+
+    def _compare(
+        self, widths: np.ndarray, sigmas: np.ndarray, rows: np.ndarray
+    ) -> tuple[float, float]:
+        """Return the pair of highest leave-one-out likelihood, counting rows once."""
+        frame = self._frame
+        with Progress(len(widths), "widths", self.verbose, "width") as bar:
+            for n_done, width in enumerate(widths):
+                model = self._model(width, np.zeros(len(self._X)))
+                logs = model.log_density(
+                    self._X[rows], (sigmas / frame.unit) ** 2, rows
+                )
+                scores = logs.mean(axis=0) - frame.log_volume
+                for sigma, score in zip(sigmas, scores, strict=True):
+                    self.search_.append(
+                        {
+                            "width": float(width),
+                            "bandwidth": float(sigma),
+                            "score": float(score),
+                        }
+                    )
+                bar.show(n_done + 1, best=max(row["score"] for row in self.search_))
+        best = max(self.search_, key=lambda row: row["score"])
+        return best["width"], best["bandwidth"]
+
+    def _model(self, width: float, log_weights: np.ndarray) -> PointwiseGaussians:
+        return PointwiseGaussians(
+            self._X,
+            log_weights,
+            float(np.clip(width / self._frame.unit, 1e-120, 1e120)),
+            self.n_components,
+            budget(self.max_memory),
+            thread_limit(self.n_jobs),
+        )
+
+    @property
+    def _variance(self) -> float:
+        return float(np.clip((self.bandwidth_ / self._frame.unit) ** 2, 1e-250, 1e250))
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density at each row, up to the mass unless normalized.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Natural logarithms.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        model = self._model(self.width_, self._log_counts)
+        logs = model.log_density(self._frame.inside(X), np.array([self._variance]))
+        return logs[:, 0] - self._frame.log_volume - self.log_mass_
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-density of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def loo_score_samples(self) -> np.ndarray:
+        """Return the log-density of each training row, with it left out.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Equal rows are left out together. -inf where there is no other row, NaN
+            for rows of weight 0.
+        """
+        check_is_fitted(self)
+        logs = np.full(len(self._X), -np.inf)
+        if len(self._X) > 1:
+            model = self._model(self.width_, self._log_counts)
+            variance = np.array([self._variance])
+            rows = np.arange(len(self._X))
+            logs = model.log_density(self._X, variance, rows)[:, 0]
+        logs = np.append(logs, np.nan) - self._frame.log_volume - self.log_mass_
+        return logs[self._set_of_row]
+
+    def normalizer(self, n_samples: int = 10_000, random_state: Any = None) -> Bunch:
+        """Estimate what the density, before any normalization, integrates to.
+
+        Parameters
+        ----------
+        n_samples : int, default=10000
+            Random points, drawn from Parzen windows of width h.
+        random_state : int, RandomState instance or None, default=None
+            The source of chance; None is that of the estimator.
+
+        Returns
+        -------
+        estimate : Bunch
+            ``mass`` and its ``standard_error``. In many dimensions a few points
+            dominate and both are unreliable.
+        """
+        check_is_fitted(self, "bandwidth_")
+        n = whole_number("n_samples", n_samples, 2)
+        rng = check_random_state(
+            self.random_state if random_state is None else random_state
+        )
+        model = self._model(self.width_, self._log_counts)
+        value, error = mass(model, self._variance, n, rng)
+        return Bunch(mass=value, standard_error=error)
+
+    def tuning_grid(self, X: Any) -> dict[str, list[float]]:
+        """Return values to compare for the parameters that are "auto".
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training points of one density.
+
+        Returns
+        -------
+        grid : dict of lists
+            As `GridSearchCV` takes it; empty if nothing is "auto".
+        """
+        X = np.asarray(X, dtype=np.float64)
+        first, _ = distinct_rows(X, np.ones(len(X)))
+        frame = Frame.of(X[first])
+        base = frame.unit
+        if len(first) > 1:
+            rows = np.arange(min(len(first), LEFT_OUT_ROWS))
+            base *= typical_distance(frame.inside(X[first]), rows)
+        values = {
+            "width": [base * 2.0**e for e in range(1, 5)],
+            "bandwidth": [base * 2.0**e for e in range(-3, 3)],
+        }
+        mine = self.get_params(deep=False)
+        return {name: v for name, v in values.items() if mine[name] == "auto"}

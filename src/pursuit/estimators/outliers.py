@@ -1,0 +1,146 @@
+"""Outliers as rows of low density."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pursuit.estimators._densities import check_density, fit_density, held_out_scores
+from pursuit.estimators._parameters import positive_number, whole_number
+from pursuit.estimators._planning import check_sample_weight
+
+
+class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Outliers are rows where a density is low.
+
+    The threshold comes from the log-densities of training rows that are left out, so
+    that it holds for new rows: with it, about `false_alarm_rate` of further rows like
+    the training rows are called outliers. (The density of a training row itself
+    includes its own Gaussian and is much higher; a threshold set by those would reject
+    almost every new row in many dimensions.)
+
+    Parameters
+    ----------
+    density : estimator
+        Any estimator with ``fit`` and ``score_samples``.
+    false_alarm_rate : float, default=0.05
+        The share of regular new rows that may be called outliers; between 0 and 1.
+    n_folds : int, default=5
+        Folds by which rows are left out if the density has no ``loo_score_samples``.
+
+    Attributes
+    ----------
+    density_ : estimator
+        The fitted density.
+    offset_ : float
+        The threshold: ``decision_function`` is ``score_samples - offset_``.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    DensityClassifier : Classes from densities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pursuit import DensityOutlierDetector, ParzenWindows
+    >>> X = np.random.default_rng(0).standard_normal((200, 2))
+    >>> model = DensityOutlierDetector(ParzenWindows()).fit(X)
+    >>> model.predict([[0.0, 0.0], [9.0, 9.0]]).tolist()
+    [1, -1]
+    """
+
+    def __init__(
+        self, density: Any, *, false_alarm_rate: float = 0.05, n_folds: int = 5
+    ) -> None:
+        self.density = density
+        self.false_alarm_rate = false_alarm_rate
+        self.n_folds = n_folds
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> DensityOutlierDetector:
+        """Fit the density and set the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training points.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            Given to the density; rows of weight 0 are as if absent.
+
+        Returns
+        -------
+        self : DensityOutlierDetector
+            The fitted detector.
+        """
+        check_density(self.density)
+        whole_number("n_folds", self.n_folds, 2)
+        rate = positive_number("false_alarm_rate", self.false_alarm_rate)
+        if rate >= 1.0:
+            raise ValueError(
+                f"false_alarm_rate={self.false_alarm_rate!r} must be less than 1."
+            )
+        X = validate_data(self, X, dtype=np.float64)
+        weight = check_sample_weight(sample_weight, len(X))
+        X, weight = X[weight > 0], weight[weight > 0]
+        self.density_ = fit_density(clone(self.density), X, weight)
+        scores = held_out_scores(self.density_, X, weight, self.n_folds)
+        order = np.argsort(scores, kind="stable")
+        cumulated = np.cumsum(weight[order])
+        at = np.searchsorted(cumulated, rate * cumulated[-1] * (1.0 - 1e-12))
+        self.offset_ = float(max(scores[order[at]], np.finfo(np.float64).min))
+        return self
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Higher is more regular.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.density_.score_samples(X)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the log-density minus the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+            Negative for outliers.
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return -1 for outliers and 1 for the others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        y : ndarray of int of shape (n_samples,)
+            -1 or 1.
+        """
+        return np.where(self.decision_function(X) < 0, -1, 1)

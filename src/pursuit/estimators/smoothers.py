@@ -1,0 +1,366 @@
+"""The small classical companions: Nadaraya-Watson and the kernel centroid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pursuit._memory import budget
+from pursuit.estimators._planning import check_sample_weight
+from pursuit.kernels import Kernel, as_kernel
+from pursuit.selection import distinct_rows, row_digests
+from pursuit.smoothing import (
+    class_mean_products,
+    squared_distances_to_means,
+    weighted_means,
+)
+
+# Widths that gamma="loo" compares, as multiples of the median rule's, and the rows it
+# leaves out at most.
+GAMMA_MULTIPLES = tuple(2.0**e for e in range(-4, 11))
+LEFT_OUT_ROWS = 1000
+
+
+class NadarayaWatson(RegressorMixin, BaseEstimator):
+    r"""Kernel regression: the mean of the targets, weighted by a kernel.
+
+    .. math:: f(x) = \frac{\sum_i k(x, x_i) y_i}{\sum_i k(x, x_i)}
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        As in :func:`pursuit.kernels.as_kernel`; it may not be negative.
+    gamma : float or {"loo", "median", "scale", "auto"}, default="loo"
+        The width of a kernel given by name. "loo" takes the one of the lowest
+        leave-one-out squared error among multiples of "median".
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
+    max_memory : int, str or None, default=None
+        What blocks of kernel values may take: bytes, or a text such as "1 GiB". None:
+        half of the free memory.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with its width as a number.
+    search_ : list of dict
+        Every width compared (``gamma``) with its leave-one-out mean squared error
+        (``mse``); empty if it was given.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    KernelCentroidClassifier : The companion for classes.
+
+    Notes
+    -----
+    A prediction costs a kernel value for each training row. Far from all data, where
+    every kernel value is 0, the nearest row answers, as in the limit. Leave-one-out is
+    exact; equal rows are left out together, and at most 1000 rows in turn.
+
+    References
+    ----------
+    .. [1] E. A. Nadaraya, "On estimating regression", Theory of Probability and its
+       Applications 9, 1964. Thesis §5.2.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pursuit import NadarayaWatson
+    >>> X = np.linspace(0, 10, 100)[:, None]
+    >>> y = np.sin(X[:, 0])
+    >>> bool(NadarayaWatson().fit(X, y).score(X, y) > 0.98)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str = "loo",
+        degree: int = 3,
+        coef0: float = 0.0,
+        max_memory: int | str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_memory = max_memory
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NadarayaWatson:
+        """Keep the data, and choose the width if asked.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training points.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is the same as the row twice, 0 the same as no row.
+
+        Returns
+        -------
+        self : NadarayaWatson
+            The fitted model.
+        """
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            multi_output=True,
+            y_numeric=True,
+        )
+        Y = np.asarray(y, dtype=np.float64)
+        self._is_single_output = Y.ndim == 1
+        weight = check_sample_weight(sample_weight, len(Y))
+        used = np.flatnonzero(weight > 0)
+        self._X, self._weight = X[used], weight[used]
+        self._Y = Y.reshape(len(Y), -1)[used]
+        self.search_: list[dict[str, float]] = []
+        is_searched = isinstance(self.gamma, str) and self.gamma == "loo"
+        kernel = _bound(self, "median" if is_searched else self.gamma)
+        if is_searched and isinstance(self.kernel, str) and hasattr(kernel, "gamma"):
+            kernel = self._best_width(kernel)
+        self.kernel_ = kernel
+        self._predicted(self._X[:1])  # a negative kernel is refused now
+        return self
+
+    def _best_width(self, kernel: Kernel) -> Kernel:
+        """Return the kernel with the width of the lowest leave-one-out error."""
+        first, sets = distinct_rows(self._X, self._weight)
+        if len(first) < 2:
+            return kernel
+        lowest = np.argsort(row_digests(self._X, first, 0))[:LEFT_OUT_ROWS]
+        rows = np.flatnonzero(np.isin(sets, lowest))
+        best = kernel
+        for multiple in GAMMA_MULTIPLES:
+            gamma = float(np.clip(multiple * kernel.gamma, 1e-300, 1e300))
+            trial = type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
+            F = weighted_means(
+                trial,
+                self._X,
+                self._Y,
+                self._weight,
+                self._X[rows],
+                budget(self.max_memory),
+                (sets[rows], sets),
+            )
+            mse = self._weight[rows] @ ((F - self._Y[rows]) ** 2).mean(axis=1)
+            mse = float(mse / self._weight[rows].sum())
+            if not self.search_ or mse < min(row["mse"] for row in self.search_):
+                best = trial
+            self.search_.append({"gamma": gamma, "mse": mse})
+        return best
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the predicted targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        F = self._predicted(X)
+        return F[:, 0] if self._is_single_output else F
+
+    def _predicted(self, X: Any) -> np.ndarray:
+        memory = budget(self.max_memory)
+        return weighted_means(self.kernel_, self._X, self._Y, self._weight, X, memory)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
+    r"""The class whose mean is nearest, in the feature space of a kernel.
+
+    .. math:: d^2(x, c) = k(x, x) - 2 \sum_{i \in c} w_i k(x, x_i)
+        + \sum_{i, j \in c} w_i w_j k(x_i, x_j)
+
+    with weights that sum to one in each class. With a linear kernel it is
+    :class:`sklearn.neighbors.NearestCentroid`; with a Gaussian one it compares Parzen
+    windows of the classes, up to a constant for each.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        As in :func:`pursuit.kernels.as_kernel`.
+    gamma : float or {"median", "scale", "auto"}, default="median"
+        The width of a kernel given by name.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
+    max_memory : int, str or None, default=None
+        What blocks of kernel values may take: bytes, or a text such as "1 GiB". None:
+        half of the free memory.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    kernel_ : Kernel
+        The kernel with its width as a number.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    DensityClassifier : Bayes' rule over one density a class.
+
+    Notes
+    -----
+    Fitting costs O(l²) kernel values, a prediction one for each training row.
+
+    References
+    ----------
+    .. [1] P. Vincent, "Modèles à noyaux à structure locale", PhD thesis, Université de
+       Montréal, 2003, §5.3.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pursuit import KernelCentroidClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(KernelCentroidClassifier().fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 0.0,
+        max_memory: int | str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_memory = max_memory
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> KernelCentroidClassifier:
+        """Keep the data, and compute the norms of the class means.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training points.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is the same as the row twice, 0 the same as no row.
+
+        Returns
+        -------
+        self : KernelCentroidClassifier
+            The fitted classifier.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        weight = check_sample_weight(sample_weight, len(y))
+        used = np.flatnonzero(weight > 0)
+        self.classes_, codes = np.unique(y[used], return_inverse=True)
+        self._X, self._weight = X[used], weight[used]
+        self._shares = np.zeros((len(used), len(self.classes_)))
+        self._shares[np.arange(len(used)), codes] = self._weight
+        self._shares /= self._shares.sum(axis=0)
+        self.kernel_ = _bound(self, self.gamma)
+        self._mean_products = class_mean_products(
+            self.kernel_, self._X, self._shares, budget(self.max_memory)
+        )
+        return self
+
+    def distances(self, X: Any) -> np.ndarray:
+        """Return squared distances to the class means, in feature space.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_classes)
+            Not negative, up to rounding, if the kernel is positive definite.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return squared_distances_to_means(
+            self.kernel_,
+            self._X,
+            self._shares,
+            self._mean_products,
+            X,
+            budget(self.max_memory),
+        )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return minus the squared distances; of two classes, their difference.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for the second of two classes.
+        """
+        D = self.distances(X)
+        return D[:, 0] - D[:, 1] if D.shape[1] == 2 else -D
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of the nearest mean.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        D = self.distances(X)
+        return self.classes_[D.argmin(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _bound(estimator: Any, gamma: float | str) -> Kernel:
+    """Return the estimator's kernel, with a width from its training rows."""
+    kernel = as_kernel(
+        estimator.kernel, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0
+    )
+    return kernel.bind(estimator._X, estimator._weight)

@@ -1,0 +1,242 @@
+"""Exact leave-one-out log-densities of mixtures of local Gaussians.
+
+Leaving out only the Gaussian of x_i itself is wrong: x_i also shaped those of the
+centres that have it as a neighbour. There, the next neighbour takes its place
+(:mod:`pursuit.downdates`); everywhere else the Gaussians stay as they are. Many models
+are compared in one pass: all numbers of directions and all σ share the coordinates of a
+query in the directions of a neighbourhood.
+
+Letters: l points, n features, E = k + 1 neighbours, m rows left out in turn, s values
+of σ², D numbers of directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _gaussian_loops as loops
+from ._threads import allowed_threads, deal
+from .downdates import Models, corrected, normalised
+from .gaussians import covers_features, decomposed, finished, query_blocks
+from .kernels import Kernel
+from .local_weights import kernel_values, nearest
+
+# Share of the memory for the arrays of a block of centres.
+_SHARE = 8
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A training set, ready for leaving out rows.
+
+    Attributes
+    ----------
+    X : ndarray of shape (l, n)
+        Different rows, about the origin; at least two.
+    neighbours : ndarray of int of shape (l, E)
+        The k + 1 nearest other rows, or all others if they are fewer.
+    masses : ndarray of shape (l, E)
+        The c_h.
+    memory, n_threads : int
+    """
+
+    X: np.ndarray
+    neighbours: np.ndarray
+    masses: np.ndarray
+    memory: int
+    n_threads: int
+
+    def log_densities(self, models: Models, rows: np.ndarray) -> np.ndarray:
+        """Return log p of some rows, each under the mixture of all others.
+
+        Parameters
+        ----------
+        models : Models
+        rows : ndarray of int of shape (m,)
+
+        Returns
+        -------
+        ndarray of shape (D, s, m)
+        """
+        shape = len(models.components), len(models.variances), len(rows)
+        n_models = shape[0] * shape[1]
+        top = np.full((n_models, len(rows)), loops.START)
+        total = np.zeros((n_models, len(rows)))
+        places = np.full(len(self.X), -1)
+        places[rows] = np.arange(len(rows))
+        for here in self._blocks(n_models):
+            block = _Block.of(self, here, models, places)
+            self._add(block, rows, places, top, total)
+        return finished(top, total).reshape(shape) - np.log(len(self.X) - 1)
+
+    def _blocks(self, n_models: int) -> list[slice]:
+        n_rows, E = self.neighbours.shape
+        size = E * (2 * self.X.shape[1] + 4 * E + 2 * n_models)
+        height = int(np.clip(self.memory // (_SHARE * 8 * size + 1), 1, n_rows))
+        return [slice(a, min(a + height, n_rows)) for a in range(0, n_rows, height)]
+
+    def _add(
+        self,
+        block: _Block,
+        rows: np.ndarray,
+        places: np.ndarray,
+        top: np.ndarray,
+        total: np.ndarray,
+    ) -> None:
+        n_threads = min(self.n_threads, allowed_threads())
+        queries = query_blocks(len(rows), len(self.X), n_threads, self.memory)
+
+        def work(mine: Sequence[slice]) -> None:
+            for here in mine:
+                sums = top[:, here].copy(), total[:, here].copy()
+                block.add(self.X, self.X[rows[here]], here.start, places, *sums)
+                top[:, here], total[:, here] = sums
+
+        deal(work, queries, min(n_threads, len(queries)))
+
+
+def leave_out(
+    X: np.ndarray,
+    k: int | None,
+    kernel: Kernel | None,
+    points: np.ndarray,
+    memory: int,
+    n_threads: int,
+) -> LeftOut:
+    """Return the training set X, ready for leaving out rows of it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (l, n)
+        Different rows, two at least.
+    k : int or None
+        Neighbours that shape a Gaussian; None is all others.
+    kernel : Kernel or None
+        Weights of the neighbours; None weighs them equally.
+    points : ndarray of shape (l, n)
+        The rows as the kernel knows them; X may be moved and scaled.
+    memory, n_threads : int
+    """
+    n_others = len(X) - 1
+    n_near = n_others if k is None else min(k + 1, n_others)
+    neighbours = nearest(X, 0 if k == 0 else n_near, n_threads)
+    masses = np.ones(neighbours.shape)
+    if kernel is not None:
+        masses = kernel_values(points, neighbours, kernel)
+    return LeftOut(X, neighbours, masses, memory, n_threads)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Factors of some centres without the last neighbour, and corrections.
+
+    Attributes
+    ----------
+    first : int
+    neighbours : ndarray of int of shape (c, E)
+    factors : ndarray of shape (c, r, E - 1) or (c, n, n)
+    offsets : ndarray of shape (c, E - 1)
+    is_direct : bool
+    corrected : ndarray of shape (c, E, models)
+    precisions : ndarray of shape (models,)
+    curvatures : ndarray of shape (c, models, r)
+    log_heights : ndarray of shape (c, models)
+    """
+
+    first: int
+    neighbours: np.ndarray
+    factors: np.ndarray
+    offsets: np.ndarray
+    is_direct: bool
+    corrected: np.ndarray
+    precisions: np.ndarray
+    curvatures: np.ndarray
+    log_heights: np.ndarray
+
+    @classmethod
+    def of(
+        cls, data: LeftOut, here: slice, models: Models, places: np.ndarray
+    ) -> _Block:
+        X, neighbours = data.X, data.neighbours[here]
+        differences = X[neighbours] - X[here, None]
+        masses = data.masses[here]
+        log_corrected = corrected(differences, masses, models, places[neighbours] >= 0)
+        near, weights = differences[:, :-1], normalised(masses[:, :-1])
+        is_direct = covers_features(*near.shape[1:])
+        roots = np.sqrt(weights)
+        spectrum, factors = decomposed(near * roots[:, :, None], is_direct)
+        if not is_direct:
+            factors *= roots[:, None]
+        return cls(
+            here.start,
+            neighbours,
+            factors,
+            np.einsum("ijk,ik->ij", near, X[here]),
+            is_direct,
+            log_corrected,
+            _precisions(models, is_direct),
+            _curvatures(spectrum, models, is_direct),
+            _log_heights(spectrum, models, X.shape[1]),
+        )
+
+    def add(
+        self,
+        X: np.ndarray,
+        Z: np.ndarray,
+        start: int,
+        places: np.ndarray,
+        top: np.ndarray,
+        total: np.ndarray,
+    ) -> None:
+        """Add the Gaussians of the block at the queries Z to the running sums."""
+        models = (
+            self.corrected, self.precisions, self.curvatures, self.log_heights,
+            top, total,
+        )  # fmt: skip
+        if self.is_direct:
+            Zt = np.ascontiguousarray(Z.T)
+            loops.left_out_by_differences(
+                self.first, start, places, X, Zt, self.neighbours, self.factors,
+                *models,
+            )  # fmt: skip
+            return
+        loops.left_out_by_products(
+            X @ Z.T, self.first, start, places, X, np.einsum("ij,ij->i", X, X),
+            Z, np.einsum("ij,ij->i", Z, Z), self.neighbours, self.offsets,
+            self.factors, *models,
+        )  # fmt: skip
+
+
+def _pairs(models: Models, largest: int) -> list[tuple[int, float]]:
+    return [(d, v) for d in models.directions(largest) for v in models.variances]
+
+
+def _precisions(models: Models, is_direct: bool) -> np.ndarray:
+    if is_direct:
+        return np.zeros(len(models.components) * len(models.variances))
+    return np.array([1.0 / v for _, v in _pairs(models, 0)])
+
+
+def _curvatures(spectrum: np.ndarray, models: Models, is_direct: bool) -> np.ndarray:
+    """Return what multiplies the squared coordinates in each model, (c, models, r)."""
+    c, r = spectrum.shape
+    out = np.zeros((c, len(_pairs(models, r)), r))
+    for m, (d, v) in enumerate(_pairs(models, r)):
+        if is_direct:
+            out[:, m, d:] = -1.0 / v
+            out[:, m, :d] = -1.0 / (spectrum[:, :d] + v)
+        else:
+            out[:, m, :d] = 1.0 / ((spectrum[:, :d] + v) * v)
+    return out
+
+
+def _log_heights(spectrum: np.ndarray, models: Models, n: int) -> np.ndarray:
+    """Return log N(x_j; x_j, C_j) in each model, (c, models)."""
+    heights = [
+        np.log(spectrum[:, :d] + v).sum(axis=1) + (n - d) * np.log(v)
+        for d, v in _pairs(models, spectrum.shape[1])
+    ]
+    return -0.5 * (np.stack(heights, axis=1) + n * np.log(2.0 * np.pi))

@@ -1,0 +1,356 @@
+"""Mixtures of Gaussians, one around each training point, shaped by its neighbours.
+
+    p(x) = Σ_i π_i N(x; x_i, C_i),   C_i = Σ_j w_ij (x_j - x_i)(x_j - x_i)ᵀ + σ² I
+
+with the sum reduced to its d leading directions (Manifold Parzen windows, thesis
+ch. 13); with d = 0 it is Parzen's estimator. Nothing of size n is kept for a Gaussian.
+With A_i the rows √w_ij (x_j - x_i) and A_i A_iᵀ = U S² Uᵀ,
+
+    (x - x_i)ᵀ C_i⁻¹ (x - x_i) = (‖x - x_i‖² - Σ_{a≤d} (u_aᵀ g)² / (s_a² + σ²)) / σ²,
+
+where g = A_i (x - x_i) follows from the inner products of x with the training points:
+one matrix product for all. With all directions, the Cholesky factor of A_i A_iᵀ + σ² I
+takes the place of U. No singular value is divided by. In few dimensions a factor of
+C_i⁻¹ itself, n × n, is smaller and cancels no digits.
+
+Letters: l points, n features, K neighbours, d directions, m queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import _gaussian_loops as loops
+from ._threads import allowed_threads, deal
+from .gaussians import FEW_FEATURES, descending, finished, query_blocks
+from .local_weights import Neighbourhoods
+
+# Bytes of a block of factors in the making.
+_WORKING = 1 << 25
+# Largest error of a log-density, in nats, that the fast form may be feared to have.
+_LARGEST_ERROR = 1e-8
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Factors of the Gaussians of consecutive centres.
+
+    Attributes
+    ----------
+    values : ndarray of shape (c, rows, columns)
+        Padded with zeros to even rows, and to columns in fours.
+    log_heights : ndarray of shape (c,)
+        log π_i + log N(x_i; x_i, C_i).
+    """
+
+    values: np.ndarray
+    log_heights: np.ndarray
+
+
+@dataclass(frozen=True)
+class LocalGaussians:
+    """A mixture of local Gaussians; see the module.
+
+    Attributes
+    ----------
+    X : ndarray of shape (l, n), C-contiguous
+        Centres, about the origin and of moderate size.
+    neighbourhoods : Neighbourhoods
+    n_components : int or None
+        Directions kept; None is all.
+    variance : float
+        σ².
+    log_weights : ndarray of shape (l,)
+        log π_i.
+    memory : int
+        Bytes that factors and blocks may take.
+    n_threads : int
+    """
+
+    X: np.ndarray
+    neighbourhoods: Neighbourhoods
+    n_components: int | None
+    variance: float
+    log_weights: np.ndarray
+    memory: int
+    n_threads: int
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """‖x_i‖² of the centres, (l,)."""
+        return np.einsum("ij,ij->i", self.X, self.X)
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """(x_j - x_i)·x_i for the neighbours j of every centre i, (l, K)."""
+        offsets = np.empty(self.neighbourhoods.weights.shape)
+        for here in self.blocks_of_centres(_WORKING):
+            near = self.X[self.neighbourhoods.indices[here]] - self.X[here, None]
+            offsets[here] = np.einsum("ijk,ik->ij", near, self.X[here])
+        return offsets
+
+    @cached_property
+    def kept(self) -> Factors | None:
+        """The factors of all centres, or None where the memory does not allow it."""
+        rows, columns = self.factor_shape
+        if 8 * rows * columns * len(self.X) > self.memory // 2 or self.is_delicate:
+            return None
+        kept = Factors(np.empty((len(self.X), rows, columns)), np.empty(len(self.X)))
+
+        def work(mine: Sequence[slice]) -> None:
+            for here in mine:
+                part = self.factors(here)
+                kept.values[here], kept.log_heights[here] = (
+                    part.values,
+                    part.log_heights,
+                )
+
+        blocks = self.blocks_of_centres(_WORKING)
+        n_threads = min(self.n_threads, allowed_threads())
+        deal(work, blocks, min(n_threads, len(blocks)))
+        return kept
+
+    # -- what kind of factor -------------------------------------------------------
+
+    @property
+    def n_directions(self) -> int:
+        """The most directions a Gaussian can have."""
+        largest = min(self.neighbourhoods.indices.shape[1], self.X.shape[1])
+        return largest if self.n_components is None else min(self.n_components, largest)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no direction of a neighbourhood is left out."""
+        return self.n_directions == min(
+            self.neighbourhoods.indices.shape[1], self.X.shape[1]
+        )
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether factors act on x - x_i, rather than on inner products."""
+        n, d = self.X.shape[1], self.n_directions
+        width = self.neighbourhoods.indices.shape[1]
+        return d > 0 and (n <= FEW_FEATURES or n * n <= width * d)
+
+    @property
+    def is_triangular(self) -> bool:
+        """Whether the factors are Cholesky's."""
+        return self.is_full and self.n_directions > 0
+
+    @property
+    def is_delicate(self) -> bool:
+        """Whether σ is so small that inner products would lose too many digits."""
+        if self.n_directions == 0 or self.is_direct:
+            return False
+        eps = np.finfo(np.float64).eps
+        error = 4.0 * eps * self.norms.max() / self.variance
+        return bool(error > _LARGEST_ERROR)
+
+    @property
+    def factor_shape(self) -> tuple[int, int]:
+        """Rows and columns of a factor, padded."""
+        if self.n_directions == 0:
+            return 0, 0
+        n, width = self.X.shape[1], self.neighbourhoods.indices.shape[1]
+        rows = n if self.is_direct else width if self.is_full else self.n_directions
+        columns = n if self.is_direct else width
+        return rows + rows % 2, -(-columns // 4) * 4
+
+    # -- factors -------------------------------------------------------------------
+
+    def factors(self, centres: slice) -> Factors:
+        """Return the factors of some centres, O(K² n + K³) each."""
+        height = centres.stop - centres.start
+        values = np.zeros((height, *self.factor_shape))
+        log_dets = np.full(height, self.X.shape[1] * np.log(self.variance))
+        if self.n_directions > 0 and self.is_direct:
+            self._direct(self.spreads(centres), values, log_dets)
+        elif self.n_directions > 0:
+            self._from_products(self.spreads(centres), values, log_dets, centres)
+        log_heights = self.log_weights[centres] - 0.5 * (
+            self.X.shape[1] * np.log(2.0 * np.pi) + log_dets
+        )
+        return Factors(values, log_heights)
+
+    def spreads(self, centres: slice) -> np.ndarray:
+        """Return A_i, the rows √w_ij (x_j - x_i), of some centres: (c, K, n)."""
+        near = self.neighbourhoods
+        A = self.X[near.indices[centres]] - self.X[centres, None]
+        A *= np.sqrt(near.weights[centres])[:, :, None]
+        return A
+
+    def _direct(self, A: np.ndarray, values: np.ndarray, log_dets: np.ndarray) -> None:
+        C = A.transpose(0, 2, 1) @ A
+        if self.is_full:
+            loops.inverse_cholesky(C, self.variance, log_dets, values)
+            return
+        n, d = self.X.shape[1], self.n_directions
+        spectrum, V = descending(C)
+        spectrum[:, d:] = 0.0
+        spectrum += self.variance
+        values[:, :n, :n] = V.transpose(0, 2, 1) / np.sqrt(spectrum)[:, :, None]
+        log_dets[:] = np.log(spectrum).sum(axis=1)
+
+    def _from_products(
+        self,
+        A: np.ndarray,
+        values: np.ndarray,
+        log_dets: np.ndarray,
+        centres: slice,
+    ) -> None:
+        G = A @ A.transpose(0, 2, 1)
+        n, d, width = self.X.shape[1], self.n_directions, A.shape[1]
+        roots = np.sqrt(self.neighbourhoods.weights[centres])[:, None]
+        if self.is_full:
+            loops.inverse_cholesky(G, self.variance, log_dets, values)
+            d = width
+        else:
+            spectrum, U = descending(G)
+            spectrum = spectrum[:, :d] + self.variance
+            U = U.transpose(0, 2, 1)[:, :d]
+            values[:, :d, :width] = U / np.sqrt(spectrum)[:, :, None]
+            log_dets[:] = np.log(spectrum).sum(axis=1)
+        values[:, :, :width] *= roots / np.sqrt(self.variance)
+        log_dets += (n - d) * np.log(self.variance)
+
+    # -- values --------------------------------------------------------------------
+
+    def log_density(self, Z: np.ndarray) -> np.ndarray:
+        """Return log p at the rows of Z, (m,).
+
+        O(l (n + K d)) a query, in blocks of queries dealt to threads.
+        """
+        Z = np.ascontiguousarray(Z)
+        if self.is_delicate:
+            return self._carefully(Z)
+        top, total = np.full(len(Z), loops.START), np.zeros(len(Z))
+        if self.kept is not None:
+            self._add(Z, 0, self.kept, top, total)
+        else:
+            for here in self.blocks_of_centres():
+                self._add(Z, here.start, self.factors(here), top, total)
+        return finished(top, total)
+
+    def blocks_of_centres(self, most: float = np.inf) -> list[slice]:
+        """Return slices of centres whose factors fit into a quarter of the memory.
+
+        ``most`` is the most bytes that a slice may take besides.
+        """
+        rows, columns = self.factor_shape
+        width, n = self.neighbourhoods.indices.shape[1], self.X.shape[1]
+        each = 8 * (rows * columns + 2 * width * n + 2 * min(width, n) ** 2 + 1)
+        allowed = min(self.memory // 4, most)
+        height = int(np.clip(allowed // each, 1, len(self.X)))
+        return [
+            slice(a, min(a + height, len(self.X)))
+            for a in range(0, len(self.X), height)
+        ]
+
+    def _add(
+        self,
+        Z: np.ndarray,
+        first: int,
+        factors: Factors,
+        top: np.ndarray,
+        total: np.ndarray,
+    ) -> None:
+        """Add the Gaussians of some centres to the running sums."""
+        n_threads = min(self.n_threads, allowed_threads())
+        blocks = query_blocks(len(Z), len(self.X), n_threads, self.memory)
+        add = self._add_direct if self.is_direct else self._add_from_products
+
+        def work(mine: Sequence[slice]) -> None:
+            for here in mine:
+                add(Z[here], first, factors, top[here], total[here])
+
+        deal(work, blocks, min(n_threads, len(blocks)))
+
+    def _add_direct(
+        self,
+        Z: np.ndarray,
+        first: int,
+        factors: Factors,
+        top: np.ndarray,
+        total: np.ndarray,
+    ) -> None:
+        loops.add_by_differences(
+            first,
+            self.X,
+            np.ascontiguousarray(Z.T),
+            factors.values,
+            self.is_triangular,
+            factors.log_heights,
+            top,
+            total,
+        )
+
+    def _add_from_products(
+        self,
+        Z: np.ndarray,
+        first: int,
+        factors: Factors,
+        top: np.ndarray,
+        total: np.ndarray,
+    ) -> None:
+        loops.add_by_products(
+            self.X @ Z.T,
+            first,
+            self.X,
+            self.norms,
+            Z,
+            np.einsum("ij,ij->i", Z, Z),
+            self.neighbourhoods.indices,
+            self.offsets,
+            factors.values,
+            self.is_triangular,
+            1.0 / self.variance,
+            factors.log_heights,
+            top,
+            total,
+        )
+
+    def _carefully(self, Z: np.ndarray) -> np.ndarray:
+        """Return log p from explicit directions and residues, for a tiny σ.
+
+        O(l (n K² + m n d)): slower, but each part of the distance is computed from
+        differences, so none cancels.
+        """
+        n, d = self.X.shape[1], self.n_directions
+        top, total = np.full(len(Z), loops.START), np.zeros(len(Z))
+        for i in range(len(self.X)):
+            A = self.spreads(slice(i, i + 1))[0]
+            _, s, V = np.linalg.svd(A, full_matrices=False)
+            spectrum = s[:d] ** 2 + self.variance
+            along = (Z - self.X[i]) @ V[:d].T
+            across = (Z - self.X[i]) - along @ V[:d]
+            square = (along**2 / spectrum).sum(axis=1)
+            square += np.einsum("ij,ij->i", across, across) / self.variance
+            log_det = np.log(spectrum).sum() + (n - d) * np.log(self.variance)
+            constant = self.log_weights[i] - 0.5 * (n * np.log(2 * np.pi) + log_det)
+            loops.add_terms(constant - 0.5 * square, top, total)
+        return finished(top, total)
+
+    def sample(self, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
+        """Return random points of the mixture, (n_samples, n)."""
+        n = self.X.shape[1]
+        p = np.exp(self.log_weights - self.log_weights.max())
+        chosen = rng.choice(len(self.X), size=n_samples, p=p / p.sum())
+        points = self.X[chosen]
+        points += np.sqrt(self.variance) * rng.standard_normal((n_samples, n))
+        for i in np.unique(chosen) if self.n_directions > 0 else ():
+            here = np.flatnonzero(chosen == i)
+            axes = self._axes(self.spreads(slice(i, i + 1))[0])
+            points[here] += rng.standard_normal((len(here), len(axes))) @ axes
+        return points
+
+    def _axes(self, A: np.ndarray) -> np.ndarray:
+        """Return vectors whose outer products sum to the reduced covariance."""
+        if self.is_full:
+            return A
+        _, s, V = np.linalg.svd(A, full_matrices=False)
+        d = self.n_directions
+        return s[:d, None] * V[:d]

@@ -1,0 +1,169 @@
+"""Which rows shape the Gaussian around each training point, and how much.
+
+A hard neighbourhood gives weight 1/k to the k nearest other rows; a soft one (eq. 13.3
+of the thesis) weights them by a kernel. A row with count 2 stands for two equal rows:
+each of them has the other as its nearest neighbour.
+
+Letters: X (l, n) points, K the largest number of neighbours of a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._distances import Rows, paired_rows, squared_distances
+from ._threads import deal
+from .kernels import Kernel
+
+# Distances held at a time, in numbers.
+_HELD = 1 << 21
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """The neighbours of every point, nearest first.
+
+    Attributes
+    ----------
+    indices : ndarray of int of shape (l, K)
+        Where a point has fewer than K, its own index fills the rest.
+    weights : ndarray of shape (l, K)
+        Not negative; they sum to 1, or to less where copies of the point itself take
+        a share, which adds nothing to a covariance.
+    """
+
+    indices: np.ndarray
+    weights: np.ndarray
+
+
+def find_neighbourhoods(
+    X: np.ndarray,
+    counts: np.ndarray,
+    k: int | None,
+    kernel: Kernel | None,
+    points: np.ndarray,
+    n_threads: int,
+) -> Neighbourhoods:
+    """Return the neighbourhoods of the rows of X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (l, n)
+        Different rows.
+    counts : ndarray of shape (l,)
+        How often each row stands in the data; positive, need not be whole.
+    k : int or None
+        The number of neighbours; None is all other rows.
+    kernel : Kernel or None
+        Weights k(x_j, x_i); None gives equal weights.
+    points : ndarray of shape (l, n)
+        The rows as the kernel knows them; X may be moved and scaled.
+    n_threads : int
+    """
+    if np.all(counts == 1.0):
+        size = len(X) - 1 if k is None else min(k, len(X) - 1)
+        indices = nearest(X, size, n_threads)
+        own, masses = np.zeros(len(X)), np.ones(indices.shape)
+    else:
+        wanted = np.inf if k is None else float(k)
+        indices, masses, own = _weighed(X, counts, wanted, n_threads)
+    if kernel is not None:
+        masses = masses * kernel_values(points, indices, kernel)
+        own = own * kernel.diag(points)
+    total = masses.sum(axis=1) + own
+    return Neighbourhoods(indices, masses / np.where(total > 0, total, 1.0)[:, None])
+
+
+def nearest(X: np.ndarray, k: int, n_threads: int) -> np.ndarray:
+    """Return the k nearest other rows of every row, nearest first, (l, k).
+
+    Ties go to the lower index. Costs O(l² n) time, a block of rows at a time.
+    """
+    indices = np.empty((len(X), k), dtype=np.int64)
+
+    def choose(D: np.ndarray, rows: slice) -> None:
+        D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
+        indices[rows] = _smallest(D, k)
+
+    if k > 0:
+        _each_block(X, choose, n_threads)
+    return indices
+
+
+def kernel_values(X: np.ndarray, indices: np.ndarray, kernel: Kernel) -> np.ndarray:
+    """Return k(x_j, x_i) for the neighbours j of every row i, not negative."""
+    values = np.empty(indices.shape)
+    height = max(1, _HELD // len(X))
+    for a in range(0, len(X), height):
+        rows = slice(a, a + height)
+        K = kernel(X[rows], X)
+        values[rows] = np.take_along_axis(K, indices[rows], axis=1)
+    if values.size and values.min() < 0:
+        raise ValueError(
+            f"neighborhood={kernel!r} gives negative weights (down to "
+            f"{values.min():g}); a neighbourhood needs a kernel that is nowhere "
+            "negative, such as Gaussian()."
+        )
+    return values
+
+
+def _smallest(D: np.ndarray, k: int) -> np.ndarray:
+    """Return the columns of the k smallest values a row, in order; ties by index."""
+    chosen = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
+    last = np.take_along_axis(D, chosen, axis=1).max(axis=1, keepdims=True)
+    is_tied = (last >= D).sum(axis=1) > k
+    if is_tied.any():
+        chosen[is_tied] = np.argsort(D[is_tied], axis=1, kind="stable")[:, :k]
+        chosen.sort(axis=1)
+    values = np.take_along_axis(D, chosen, axis=1)
+    order = np.argsort(values, axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1)
+
+
+def _weighed(
+    X: np.ndarray, counts: np.ndarray, k: float, n_threads: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return neighbours, their shares of a mass k, and what each row's copies take."""
+    own = np.minimum(np.maximum(counts - 1.0, 0.0), k)
+    found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def fill(D: np.ndarray, rows: slice) -> None:
+        D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
+        order = np.argsort(D, axis=1, kind="stable")[:, :-1]
+        given = counts[order]
+        before = np.cumsum(given, axis=1) - given + own[rows, None]
+        masses = np.clip(k - before, 0.0, given)
+        width = int((masses > 0).sum(axis=1).max(initial=0))
+        found[rows.start] = order[:, :width], masses[:, :width]
+
+    _each_block(X, fill, n_threads)
+    width = max(order.shape[1] for order, _ in found.values())
+    indices = np.tile(np.arange(len(X))[:, None], width)
+    masses = np.zeros((len(X), width))
+    for start, (order, shares) in found.items():
+        rows = slice(start, start + len(order))
+        indices[rows, : order.shape[1]] = order
+        masses[rows, : order.shape[1]] = shares
+    return indices, masses, own
+
+
+def _each_block(
+    X: np.ndarray, work: Callable[[np.ndarray, slice], None], n_threads: int
+) -> None:
+    """Call ``work(D, rows)`` with the squared distances of a block to all rows."""
+    points, _ = paired_rows(X, X)
+    height = int(np.clip(_HELD // len(X), 1, len(X)))
+    starts = range(0, len(X), height)
+    others = Rows(points.points, points.norms)
+
+    def some(mine: Sequence[int]) -> None:
+        for a in mine:
+            rows = slice(a, min(a + height, len(X)))
+            block = points[rows]
+            D = np.empty((len(block), len(X)))
+            work(squared_distances(block, others, D), rows)
+
+    deal(some, starts, min(n_threads, len(starts)))

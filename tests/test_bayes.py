@@ -1,0 +1,323 @@
+"""Classifiers and outlier detectors from densities."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.ndimage import gaussian_filter
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import make_moons
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KernelDensity
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pursuit import (
+    DensityClassifier,
+    DensityOutlierDetector,
+    LocalGaussianDensity,
+    ManifoldParzen,
+    ParzenWindows,
+    datasets,
+)
+from pursuit.posteriors import ancll, best_temperature, error_rate, log_posteriors
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_moons(120, noise=0.2, random_state=0)
+    y = np.array(["day", "night"])[y]
+    return X, y
+
+
+@parametrize_with_checks(
+    [
+        DensityClassifier(ParzenWindows(0.7)),
+        DensityClassifier(ManifoldParzen(8), temperature="auto"),
+        DensityClassifier(ParzenWindows(), tune_by="error"),
+        DensityClassifier(KernelDensity(leaf_size=10_000), temperature="auto"),
+        DensityOutlierDetector(ParzenWindows()),
+        DensityOutlierDetector(ManifoldParzen()),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# -- Bayes' rule -------------------------------------------------------------------
+
+
+def test_posteriors_are_bayes_rule(moons):
+    X, y = moons
+    model = DensityClassifier(ManifoldParzen(6, 1, 0.2), priors=[0.9, 0.1]).fit(X, y)
+    logs = np.column_stack(
+        [
+            ManifoldParzen(6, 1, 0.2).fit(X[y == c]).score_samples(X)
+            for c in model.classes_
+        ]
+    )
+    expected = softmax(logs + np.log([0.9, 0.1]), axis=1)
+    assert_allclose(model.predict_proba(X), expected, rtol=1e-9)
+    assert_allclose(np.exp(model.predict_log_proba(X)), expected, rtol=1e-9)
+    assert_array_equal(model.predict(X), model.classes_[expected.argmax(axis=1)])
+    warm = DensityClassifier(ManifoldParzen(6, 1, 0.2), temperature=3.0).fit(X, y)
+    share = np.mean(y == "day")
+    expected = softmax(logs / 3 + np.log([share, 1 - share]), axis=1)
+    assert_allclose(warm.predict_proba(X), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        KernelDensity(bandwidth=0.3, leaf_size=10_000),
+        GaussianMixture(2, random_state=0),
+        LocalGaussianDensity(),
+        ManifoldParzen(),
+        ParzenWindows(),
+    ],
+    ids=lambda d: type(d).__name__,
+)
+def test_any_density_will_do(moons, density):
+    X, y = moons
+    model = DensityClassifier(density, temperature="auto").fit(X, y)
+    new, labels = make_moons(300, noise=0.2, random_state=1)
+    assert np.mean(model.predict(new) == model.classes_[labels]) > 0.9
+    assert 0.2 < model.temperature_ < 10
+    assert len(model.densities_) == 2
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+def test_far_from_everything_the_priors_stand():
+    model = DensityClassifier(KernelDensity(kernel="tophat", bandwidth=1.0))
+    model.fit([[0.0], [0.1], [5.0]], [0, 0, 1])
+    assert_allclose(model.predict_proba([[1e6]]), [[2 / 3, 1 / 3]])
+
+
+def test_posterior_functions():
+    logs = np.array([[0.0, -2.0], [-np.inf, -np.inf], [-5.0, -1.0]])
+    priors = np.log([0.5, 0.5])
+    posterior = log_posteriors(logs, priors)
+    assert_allclose(np.exp(posterior).sum(axis=1), 1.0)
+    codes, weight = np.array([0, 1, 0]), np.array([1.0, 1.0, 2.0])
+    assert error_rate(posterior, codes, weight) == pytest.approx(3 / 4)
+    by_hand = np.log1p(np.exp(-2)) + np.log(2) + 2 * np.log1p(np.exp(4))
+    assert ancll(posterior, codes, weight) == pytest.approx(by_hand / 4)
+
+
+def test_best_temperature_is_a_minimum(rng):
+    logs = 40 * rng.standard_normal((400, 3))
+    codes = (logs / 8 + rng.gumbel(size=logs.shape)).argmax(axis=1)
+    priors, weight = np.log(np.full(3, 1 / 3)), np.ones(400)
+    found = best_temperature(logs, priors, codes, weight)
+    assert found == pytest.approx(8, rel=0.3)
+    at = [
+        ancll(log_posteriors(logs, priors, t * found), codes, weight)
+        for t in (0.9, 1, 1.1)
+    ]
+    assert at[1] == min(at)
+
+
+# -- tuning ------------------------------------------------------------------------
+
+
+def test_temperature_uses_exact_leave_one_out(moons):
+    X, y = moons
+    density = ManifoldParzen(6, None, 0.05)
+    model = DensityClassifier(density, temperature="auto").fit(X, y)
+    logs = np.empty((len(X), 2))
+    for i in range(len(X)):
+        rest = np.arange(len(X)) != i
+        for c, label in enumerate(model.classes_):
+            part = clone(density).fit(X[rest & (y == label)])
+            logs[i, c] = part.score_samples(X[i : i + 1])[0]
+    codes, weight = (y == "night").astype(int), np.ones(len(y))
+    priors = np.log(model.class_prior_)
+    expected = best_temperature(logs, priors, codes, weight)
+    assert model.temperature_ == pytest.approx(expected, rel=1e-6)
+    (row,) = model.search_
+    posterior = log_posteriors(logs, priors, expected)
+    assert row["ancll"] == pytest.approx(ancll(posterior, codes, weight), rel=1e-6)
+    assert row["ancll"] < ancll(log_posteriors(logs, priors), codes, weight)
+
+
+def test_tuned_by_error_or_ancll_never_by_likelihood(moons):
+    X, y = moons
+    grid = {"bandwidth": [0.01, 0.1, 0.3, 1.0]}
+    by = {
+        how: DensityClassifier(ManifoldParzen(6), param_grid=grid, tune_by=how).fit(
+            X, y
+        )
+        for how in ("ancll", "error")
+    }
+    for how, model in by.items():
+        assert [row["params"] for row in model.search_] == [
+            {"bandwidth": b} for b in grid["bandwidth"]
+        ]
+        best = min(model.search_, key=lambda row, how=how: row[how])
+        assert min(row[how] for row in model.search_) == best[how]
+        assert (
+            next(r for r in model.search_ if r["params"] == model.best_params_)[how]
+            == best[how]
+        )
+        assert all(
+            d.bandwidth_ == model.best_params_["bandwidth"] for d in model.densities_
+        )
+
+
+def test_auto_parameters_are_shared_and_tuned_by_the_classifier(moons):
+    X, y = moons
+    model = DensityClassifier(ManifoldParzen()).fit(X, y)
+    assert set(model.best_params_) == {"bandwidth", "n_neighbors"}
+    assert len({d.bandwidth_ for d in model.densities_}) == 1
+    assert all(d.search_ == [] for d in model.densities_)
+    alone = DensityClassifier(ManifoldParzen(), param_grid=None).fit(X, y)
+    assert alone.best_params_ == {}
+    assert len({d.bandwidth_ for d in alone.densities_}) == 2
+
+
+def test_grid_search(moons):
+    X, y = moons
+    grid = GridSearchCV(
+        DensityClassifier(ParzenWindows(0.3)),
+        {"density__bandwidth": [0.01, 0.2, 30.0]},
+        scoring="neg_log_loss",
+        cv=3,
+    ).fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    assert grid.best_params_ == {"density__bandwidth": 0.2}
+
+
+def test_single_row_classes_and_weights(moons):
+    X, y = moons
+    X, y = np.vstack([X, [[9.0, 9.0]]]), np.append(y, "noon")
+    model = DensityClassifier(ManifoldParzen(), temperature="auto").fit(X, y)
+    assert model.predict([[9.0, 9.0]])[0] == "noon"
+    weight = np.where(y == "noon", 0.0, 1.0)
+    without = DensityClassifier(ManifoldParzen(6, None, 0.2)).fit(X, y, weight)
+    assert without.classes_.tolist() == ["day", "night"]
+
+
+class NoWeights(BaseEstimator):
+    def fit(self, X, y=None):
+        self.mean_ = X.mean(axis=0)
+        return self
+
+    def score_samples(self, X):
+        return -((X - self.mean_) ** 2).sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"priors": [1.0]}, "2 numbers"),
+        ({"priors": [1, 1]}, "sum to 1"),
+        ({"temperature": 0}, "temperature=0"),
+        ({"temperature": "warm"}, "temperature='warm'"),
+        ({"tune_by": "luck"}, "tune_by='luck'"),
+        ({"param_grid": "all"}, "param_grid='all'"),
+        ({"n_folds": 1}, "n_folds=1"),
+    ],
+)
+def test_bad_parameters(moons, given, message):
+    with pytest.raises(ValueError, match=message):
+        DensityClassifier(ParzenWindows(1.0), **given).fit(*moons)
+
+
+@pytest.mark.parametrize("make", [DensityClassifier, DensityOutlierDetector])
+@pytest.mark.parametrize("density", [3, ParzenWindows])
+def test_what_is_no_density(moons, make, density):
+    with pytest.raises(TypeError, match="must be an estimator with fit"):
+        make(density).fit(*moons)
+
+
+@pytest.mark.parametrize("rate", [0, 1.0, "few"])
+def test_bad_false_alarm_rates(moons, rate):
+    with pytest.raises(ValueError, match="false_alarm_rate="):
+        DensityOutlierDetector(ParzenWindows(1.0), false_alarm_rate=rate).fit(*moons)
+
+
+def test_weights_need_a_density_that_takes_them(moons):
+    X, y = moons
+    DensityClassifier(NoWeights()).fit(X, y, np.full(len(y), 2.0))
+    with pytest.raises(ValueError, match="NoWeights.fit takes none"):
+        DensityClassifier(NoWeights()).fit(X, y, np.arange(1, len(y) + 1))
+
+
+# -- outliers ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "density",
+    [ManifoldParzen(), KernelDensity(bandwidth=0.7, leaf_size=10_000)],
+    ids=str,
+)
+def test_false_alarms_among_new_rows(density):
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((400, 6)), rng.standard_normal((2000, 6))
+    model = DensityOutlierDetector(density, false_alarm_rate=0.1).fit(X)
+    assert np.mean(model.predict(new) == -1) == pytest.approx(0.1, abs=0.04)
+    assert (model.predict(new + 8) == -1).all()
+    assert_allclose(
+        model.decision_function(new), model.score_samples(new) - model.offset_
+    )
+    # A threshold at the training rows' own densities would reject far more.
+    own = np.quantile(model.score_samples(X), 0.1)
+    assert np.mean(model.score_samples(new) < own) > 0.2
+
+
+# -- published figures -------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    "usps" not in datasets.available(), reason="no usps.npz in PURSUIT_DATA"
+)
+def test_tables_13_3_and_13_4():
+    """USPS: test errors 5.08 and 4.08 %, ANCLL; temperature makes them honest."""
+    usps = datasets.load("usps")
+
+    def smoothed(X):
+        images = X.reshape(-1, 16, 16) + 1.0
+        sd = (0.0, 0.75, 0.75)
+        return gaussian_filter(images, sd, mode="constant").reshape(len(X), -1)
+
+    X, y = smoothed(usps.data_train), usps.target_train
+    new, labels = smoothed(usps.data_test), usps.target_test
+    settings = {
+        "Parzen 0.8": ParzenWindows(0.8),
+        "Parzen 1.0": ParzenWindows(1.0),
+        "11, 0.1": ManifoldParzen(11, None, 0.1**0.5),
+        "17, 0.75": ManifoldParzen(17, None, 0.75**0.5),
+    }
+    found = {}
+    for name, density in settings.items():
+        for how, train in (("train", slice(6291)), ("all", slice(None))):
+            plain = DensityClassifier(density).fit(X[train], y[train])
+            found[name, how, "valid"] = losses(plain, X[6291:], y[6291:])
+            found[name, how, "test"] = losses(plain, new, labels)
+        warm = DensityClassifier(density, temperature="auto").fit(X, y)
+        found[name, "warm", "test"] = (*losses(warm, new, labels), warm.temperature_)
+    assert found["11, 0.1", "train", "valid"][0] == pytest.approx(0.009, abs=1e-4)
+    assert found["Parzen 0.8", "train", "valid"][0] == pytest.approx(0.018, abs=1e-3)
+    assert found["17, 0.75", "train", "valid"][1] == pytest.approx(0.0658, abs=5e-4)
+    assert found["Parzen 1.0", "train", "valid"][1] == pytest.approx(0.1022, abs=5e-4)
+    assert found["Parzen 0.8", "train", "test"][0] == pytest.approx(0.0508, abs=5e-4)
+    assert found["11, 0.1", "train", "test"][0] == pytest.approx(0.0408, abs=5e-4)
+    assert found["17, 0.75", "train", "test"][1] == pytest.approx(0.3481, abs=5e-4)
+    assert found["Parzen 1.0", "train", "test"][1] == pytest.approx(0.3503, abs=5e-4)
+    for name in settings:
+        plain, warm = found[name, "all", "test"], found[name, "warm", "test"]
+        assert warm[0] == pytest.approx(plain[0], abs=1e-3)
+        assert warm[1] < plain[1]
+    assert found["11, 0.1", "all", "test"][1] > 2.0
+    assert found["11, 0.1", "warm", "test"][1] < 0.35
+
+
+def losses(model, X, y):
+    log_proba = model.predict_log_proba(X)
+    codes = np.searchsorted(model.classes_, y)
+    weight = np.ones(len(y))
+    return error_rate(log_proba, codes, weight), ancll(log_proba, codes, weight)

@@ -1,0 +1,136 @@
+"""Nadaraya-Watson regression and the kernel centroid classifier."""
+
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.neighbors import NearestCentroid
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pursuit import KernelCentroidClassifier, NadarayaWatson, ParzenWindows
+from pursuit.kernels import Gaussian, Matern
+
+
+@parametrize_with_checks(
+    [
+        NadarayaWatson(),
+        NadarayaWatson(gamma=2.0),
+        NadarayaWatson(Matern(1.5, 2.0)),
+        KernelCentroidClassifier(),
+        KernelCentroidClassifier("linear"),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# -- Nadaraya-Watson ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [rbf_kernel, laplacian_kernel])
+def test_weighted_mean(diabetes, function):
+    X, y = diabetes
+    Y = np.column_stack([y, y**2])
+    weight = np.arange(len(y)) % 3
+    K = function(X[:50], X) * weight
+    expected = K @ Y / K.sum(axis=1, keepdims=True)
+    model = NadarayaWatson(function).fit(X, Y, weight)
+    assert_allclose(model.predict(X[:50]), expected, rtol=1e-10)
+    single = NadarayaWatson(function).fit(X, y, weight)
+    assert_allclose(single.predict(X[:50]), expected[:, 0], rtol=1e-10)
+
+
+def test_leave_one_out_chooses_the_width(sinc):
+    X, y = sinc
+    model = NadarayaWatson().fit(X, y)
+    for row in model.search_[::4]:
+        K = rbf_kernel(X, gamma=row["gamma"])
+        np.fill_diagonal(K, 0.0)
+        total = K.sum(axis=1)
+        used = total > 0
+        errors = (y - K @ y / np.where(used, total, 1)) ** 2
+        if used.all():
+            assert row["mse"] == pytest.approx(errors.mean(), rel=1e-8)
+    best = min(model.search_, key=lambda row: row["mse"])
+    assert model.kernel_.gamma == best["gamma"]
+    assert model.score(X, np.sinc(X[:, 0] / np.pi)) > 0.95
+
+
+def test_far_away_the_nearest_row_answers():
+    model = NadarayaWatson(gamma=1.0).fit([[0.0], [1.0], [3.0]], [1.0, 2.0, 7.0])
+    assert_array_equal(model.predict([[1e3], [-1e3]]), [7.0, 1.0])
+    weighted = clone(model).fit([[0.0], [1.0], [3.0]], [1.0, 2.0, 7.0], [1, 1, 0])
+    assert_array_equal(weighted.predict([[1e3]]), [2.0])
+
+
+@pytest.mark.parametrize(
+    "kernel, gamma, error",
+    [
+        ("linear", 1.0, "has negative values"),
+        ("rbf", -1.0, "gamma must be a positive"),
+        ("rbf", "wide", "gamma must be a positive"),
+        ("box", 1.0, "kernel='box' is unknown"),
+    ],
+)
+def test_bad_parameters(kernel, gamma, error):
+    X = [[-1.0], [1.0]]
+    with pytest.raises(ValueError, match=error):
+        NadarayaWatson(kernel, gamma=gamma).fit(X, [0.0, 1.0]).predict(X)
+
+
+@pytest.mark.parametrize(
+    "model", [NadarayaWatson(), KernelCentroidClassifier()], ids=str
+)
+def test_sparse_frames_pickles_and_memory(model, iris):
+    X, y = iris
+    expected = clone(model).fit(X, y).predict(X)
+    for other in (sparse.csr_array(X), sparse.csc_matrix(X)):
+        assert_allclose(clone(model).fit(other, y).predict(other), expected, atol=1e-6)
+    frame = pl.DataFrame(X, list("abcd"))
+    assert_allclose(clone(model).fit(frame, y).predict(frame), expected, rtol=1e-9)
+    little = clone(model).set_params(max_memory="8 KiB").fit(X, y)
+    assert_allclose(little.predict(X), expected, rtol=1e-10)
+    again = pickle.loads(pickle.dumps(little))
+    assert_array_equal(again.predict(X), little.predict(X))
+
+
+# -- the kernel centroid -----------------------------------------------------------
+
+
+def test_linear_is_the_nearest_centroid(iris):
+    X, y = iris
+    model = KernelCentroidClassifier("linear").fit(X, y)
+    theirs = NearestCentroid().fit(X, y)
+    assert_array_equal(model.predict(X), theirs.predict(X))
+    D = ((X[:, None] - theirs.centroids_) ** 2).sum(axis=2)
+    assert_allclose(model.distances(X), D, atol=1e-9)
+    assert_allclose(model.decision_function(X), -D, atol=1e-9)
+
+
+def test_gaussian_compares_parzen_windows(iris):
+    """d² = constant - 2 p up to the height of the Gaussian, as §5.3.4 remarks."""
+    X, y = iris
+    sigma = 0.5
+    model = KernelCentroidClassifier(Gaussian(1 / (2 * sigma**2))).fit(X, y)
+    D = model.distances(X)
+    for c in range(3):
+        p = np.exp(ParzenWindows(sigma).fit(X[y == c]).score_samples(X))
+        rest = D[:, c] + 2 * p * (2 * np.pi * sigma**2) ** 2
+        assert_allclose(rest, rest[0], atol=1e-10)
+
+
+def test_weights_and_two_classes(breast_cancer):
+    X, y = breast_cancer
+    weight = np.arange(len(y)) % 3
+    weighted = KernelCentroidClassifier(gamma=0.05).fit(X, y, weight)
+    repeated = KernelCentroidClassifier(gamma=0.05)
+    repeated.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert_allclose(weighted.distances(X), repeated.distances(X), rtol=1e-9)
+    decision = weighted.decision_function(X)
+    assert_array_equal(weighted.predict(X), (decision > 0).astype(int))
+    assert weighted.score(X, y) > 0.9

@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from pursuit import CKNNClassifier, HKNNClassifier, HKNNRegressor, datasets
-from pursuit.tangents import ImageTangents
+from pursuit.neighbors.tangents import ImageTangents
 
 
 def smoothed(X: np.ndarray) -> np.ndarray:

@@ -23,7 +23,12 @@ from pursuit import (
     ParzenWindows,
     datasets,
 )
-from pursuit.posteriors import ancll, best_temperature, error_rate, log_posteriors
+from pursuit.densities.posteriors import (
+    ancll,
+    best_temperature,
+    error_rate,
+    log_posteriors,
+)
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import CKNNClassifier, HKNNClassifier, KMPClassifier, datasets
-from pursuit.leave_one_out import temperature
-from pursuit.tangents import ImageTangents
+from pursuit.neighbors.leave_one_out import temperature
+from pursuit.neighbors.tangents import ImageTangents
 
 CLASSIFIERS = [HKNNClassifier, CKNNClassifier]
 SETTINGS = [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference import hull_by_programme, hyperplane_by_least_squares
 from scipy.optimize import minimize
 
-from pursuit.subspaces import gram_path, hull_distance, hyperplane_distance
+from pursuit.neighbors.subspaces import gram_path, hull_distance, hyperplane_distance
 
 PENALTIES = [0.0, 1e-9, 1e-3, 0.1, 10.0]
 

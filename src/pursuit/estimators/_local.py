@@ -22,10 +22,15 @@ from pursuit.estimators._local_parameters import (
     reference_rows,
     thread_count,
 )
-from pursuit.leave_one_out import error_table, temperature
-from pursuit.nearest_subspaces import Find, NearestSubspace, scores
-from pursuit.neighborhoods import ClassSearch, from_graph
-from pursuit.subspaces import Hulls, Hyperplanes, Neighborhoods, class_variance
+from pursuit.neighbors.leave_one_out import error_table, temperature
+from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
+from pursuit.neighbors.neighborhoods import ClassSearch, from_graph
+from pursuit.neighbors.subspaces import (
+    Hulls,
+    Hyperplanes,
+    Neighborhoods,
+    class_variance,
+)
 
 
 class BaseLocal(ClassifierMixin, BaseEstimator):

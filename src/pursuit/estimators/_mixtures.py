@@ -10,9 +10,13 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pursuit._frames import Frame
 from pursuit._memory import budget
-from pursuit.density_search import (
+from pursuit.densities._frames import Frame
+from pursuit.densities.downdates import Models
+from pursuit.densities.left_out import LeftOut, leave_out
+from pursuit.densities.local_gaussians import LocalGaussians
+from pursuit.densities.local_weights import find_neighbourhoods
+from pursuit.densities.search import (
     COMPONENTS,
     LEFT_OUT_ROWS,
     as_table,
@@ -20,7 +24,6 @@ from pursuit.density_search import (
     search,
     typical_distance,
 )
-from pursuit.downdates import Models
 from pursuit.estimators._parameters import (
     positive_number,
     thread_limit,
@@ -28,9 +31,6 @@ from pursuit.estimators._parameters import (
 )
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
-from pursuit.left_out import LeftOut, leave_out
-from pursuit.local_gaussians import LocalGaussians
-from pursuit.local_weights import find_neighbourhoods
 from pursuit.selection import distinct_rows, row_digests
 
 # What `tuning_grid` offers: widths as powers of 2 times the typical distance of a

@@ -16,10 +16,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._progress import Progress
+from pursuit.densities.posteriors import (
+    ancll,
+    best_temperature,
+    error_rate,
+    log_posteriors,
+)
 from pursuit.estimators._densities import check_density, fit_density, held_out_scores
 from pursuit.estimators._parameters import positive_number, whole_number
 from pursuit.estimators._planning import check_choice, check_sample_weight
-from pursuit.posteriors import ancll, best_temperature, error_rate, log_posteriors
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -9,10 +9,11 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pursuit._frames import Frame
 from pursuit._memory import budget
 from pursuit._progress import Progress
-from pursuit.density_search import LEFT_OUT_ROWS, typical_distance
+from pursuit.densities._frames import Frame
+from pursuit.densities.pointwise_gaussians import PointwiseGaussians, mass
+from pursuit.densities.search import LEFT_OUT_ROWS, typical_distance
 from pursuit.estimators._parameters import (
     check_flag,
     positive_number,
@@ -20,7 +21,6 @@ from pursuit.estimators._parameters import (
     whole_number,
 )
 from pursuit.estimators._planning import check_sample_weight
-from pursuit.pointwise_gaussians import PointwiseGaussians, mass
 from pursuit.selection import distinct_rows, row_digests
 
 # Widths and bandwidths that "auto" compares, as multiples of the typical distance of a

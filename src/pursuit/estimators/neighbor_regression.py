@@ -18,10 +18,10 @@ from pursuit.estimators._local_parameters import (
     limited_threads,
     thread_count,
 )
-from pursuit.leave_one_out import Table
-from pursuit.nearest_subspaces import Find, NearestSubspace
-from pursuit.neighborhoods import ClassSearch
-from pursuit.subspaces import Hyperplanes, class_variance, reconstruct
+from pursuit.neighbors.leave_one_out import Table
+from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
+from pursuit.neighbors.neighborhoods import ClassSearch
+from pursuit.neighbors.subspaces import Hyperplanes, class_variance, reconstruct
 
 # Penalties that "auto" compares, and the default, as shares of the variance of X.
 PENALTY_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

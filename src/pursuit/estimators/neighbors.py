@@ -12,7 +12,7 @@ from pursuit.estimators._local_parameters import (
     check_whole,
     is_number,
 )
-from pursuit.subspaces import Hulls, Hyperplanes
+from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 # Penalties that "auto" compares, and the default, as shares of the class variance.
 PENALTY_SHARES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
@@ -87,7 +87,8 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         Known directions of invariance: of the nearest point of each class, they are
         added to the directions of its hyperplane, under the same penalty.  A function
         of points (n, d) that returns (n, m, d), such as
-        :class:`pursuit.tangents.ImageTangents`, or an array (n_samples, m, d).
+        :class:`pursuit.neighbors.tangents.ImageTangents`, or an array of shape
+        (n_samples, m, d).
     {SHARED}
 
     Attributes

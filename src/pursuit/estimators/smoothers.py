@@ -10,14 +10,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
-from pursuit.estimators._planning import check_sample_weight
-from pursuit.kernels import Kernel, as_kernel
-from pursuit.selection import distinct_rows, row_digests
-from pursuit.smoothing import (
+from pursuit.densities.smoothing import (
     class_mean_products,
     squared_distances_to_means,
     weighted_means,
 )
+from pursuit.estimators._planning import check_sample_weight
+from pursuit.kernels import Kernel, as_kernel
+from pursuit.selection import distinct_rows, row_digests
 
 # Widths that gamma="loo" compares, as multiples of the median rule's, and the rows it
 # leaves out at most.

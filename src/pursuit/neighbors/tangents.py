@@ -55,7 +55,7 @@ class ImageTangents(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from pursuit.tangents import ImageTangents
+    >>> from pursuit.neighbors.tangents import ImageTangents
     >>> images = np.tile(np.arange(4.0), 4)[None]  # brighter to the right
     >>> ImageTangents((4, 4), kinds=["horizontal shift"], pixels=1.0)(images)[0, 0, :4]
     array([1., 1., 1., 1.])

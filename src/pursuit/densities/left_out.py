@@ -2,9 +2,9 @@
 
 Leaving out only the Gaussian of x_i itself is wrong: x_i also shaped those of the
 centres that have it as a neighbour. There, the next neighbour takes its place
-(:mod:`pursuit.downdates`); everywhere else the Gaussians stay as they are. Many models
-are compared in one pass: all numbers of directions and all σ share the coordinates of a
-query in the directions of a neighbourhood.
+(:mod:`pursuit.densities.downdates`); everywhere else the Gaussians stay as they are.
+Many models are compared in one pass: all numbers of directions and all σ share the
+coordinates of a query in the directions of a neighbourhood.
 
 Letters: l points, n features, E = k + 1 neighbours, m rows left out in turn, s values
 of σ², D numbers of directions.
@@ -17,11 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pursuit._threads import allowed_threads, deal
+from pursuit.kernels import Kernel
+
 from . import _gaussian_loops as loops
-from ._threads import allowed_threads, deal
 from .downdates import Models, corrected, normalised
 from .gaussians import covers_features, decomposed, finished, query_blocks
-from .kernels import Kernel
 from .local_weights import kernel_values, nearest
 
 # Share of the memory for the arrays of a block of centres.

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._distances import Rows, paired_rows, squared_distances
-from ._threads import deal
-from .kernels import Kernel
+from pursuit._distances import Rows, paired_rows, squared_distances
+from pursuit._threads import deal
+from pursuit.kernels import Kernel
 
 # Distances held at a time, in numbers.
 _HELD = 1 << 21

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._progress import Progress
+from pursuit._progress import Progress
+
 from .subspaces import (
     PRECISION,
     Hulls,

@@ -1,14 +1,14 @@
 """Compiled inner loops of mixtures of local Gaussians, queries innermost.
 
-Letters as in :mod:`pursuit.local_gaussians`: l centres x_j, b queries in a block, K
-neighbours. A running log-sum-exp is a pair: ``top`` (b,), the largest term so far, and
+Letters as in :mod:`pursuit.densities.local_gaussians`: l centres x_j, b queries in a
+block, K neighbours. A running log-sum-exp is a pair: ``top`` (b,), the largest term so far, and
 ``total`` (b,), the sum of exp(term - top).
 """
 
 import numpy as np
 from numba import njit
 
-from ._exponential import _exp
+from pursuit._exponential import _exp
 
 # Where a running log-sum-exp begins: finite, so that differences are no NaN.
 START = -1e300

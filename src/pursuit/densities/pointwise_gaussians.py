@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from ._distances import paired_rows, squared_distances
-from ._threads import allowed_threads, deal
+from pursuit._distances import paired_rows, squared_distances
+from pursuit._threads import allowed_threads, deal
+
 from .gaussians import log_gaussians
 
 

@@ -24,8 +24,9 @@ from functools import cached_property
 
 import numpy as np
 
+from pursuit._threads import allowed_threads, deal
+
 from . import _gaussian_loops as loops
-from ._threads import allowed_threads, deal
 from .gaussians import FEW_FEATURES, descending, finished, query_blocks
 from .local_weights import Neighbourhoods
 

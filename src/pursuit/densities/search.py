@@ -1,9 +1,9 @@
 """Neighbours, directions and width of local Gaussians by leave-one-out likelihood.
 
 Every number of directions and every width of one number of neighbours come from one
-pass (:mod:`pursuit.left_out`). Widths are first compared on a coarse grid around the
-typical distance of a nearest neighbour, then, for the best neighbours and directions,
-on a fine one around the best.
+pass (:mod:`pursuit.densities.left_out`). Widths are first compared on a coarse grid
+around the typical distance of a nearest neighbour, then, for the best neighbours and
+directions, on a fine one around the best.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ._distances import paired_rows, squared_distances
+from pursuit._distances import paired_rows, squared_distances
+from pursuit._progress import Progress
+
 from ._frames import Frame
-from ._progress import Progress
 from .downdates import Models
 from .left_out import LeftOut
 

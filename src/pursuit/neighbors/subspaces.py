@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._threads import deal
+
 from ._hulls import hull_bounds, hull_distances, hull_paths
 from ._hyperplane_bounds import hyperplane_bounds
 from ._hyperplane_paths import hyperplane_paths, path, reconstructions
 from ._hyperplanes import hyperplane_distances
-from ._threads import deal
 
 __all__ = [
     "Hulls",
@@ -304,7 +305,7 @@ def hyperplane_distance(
 
     Examples
     --------
-    >>> from pursuit.subspaces import hyperplane_distance
+    >>> from pursuit.neighbors.subspaces import hyperplane_distance
     >>> hyperplane_distance([0.0, 2.0], [[1.0, 0.0], [3.0, 0.0]])
     2.0
     """
@@ -334,7 +335,7 @@ def hull_distance(x: Any, neighbors: Any) -> float:
 
     Examples
     --------
-    >>> from pursuit.subspaces import hull_distance
+    >>> from pursuit.neighbors.subspaces import hull_distance
     >>> hull_distance([0.0, 2.0], [[1.0, 2.0], [3.0, 0.0]])
     1.0
     """

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ._distances import paired_rows, squared_distances
-from .kernels import Kernel
+from pursuit._distances import paired_rows, squared_distances
+from pursuit.kernels import Kernel
 
 
 def weighted_means(

@@ -1,0 +1,1 @@
+"""Densities of local Gaussians: the mathematics under the estimators."""

@@ -1,0 +1,1 @@
+"""Nearest neighbours by local subspaces: the mathematics under the estimators."""

@@ -1,4 +1,4 @@
-"""Kernel matching pursuit: sparse kernel models for scikit-learn."""
+"""Sparse and local kernel models for scikit-learn."""
 
 from .estimators import (
     CKNNClassifier,

@@ -50,7 +50,7 @@ __all__ = [
 _LOG2 = np.log(2.0)
 
 # Widths of what is rounded off or robust, as shares of the targets' spread.
-_ROUNDING, _HUBER = 0.01, 0.5
+_ROUNDING, _HUBER = 0.05, 0.5
 
 
 class Squared(Loss):
@@ -321,7 +321,7 @@ class Absolute(_RobustLoss):
     Parameters
     ----------
     smoothing : float or None, default=None
-        Residues below it have a parabola instead.  None: a hundredth of the targets'
+        Residues below it have a parabola instead.  None: a twentieth of the targets'
         spread.
     """
 
@@ -405,7 +405,7 @@ class Quantile(Loss):
     quantile : float, default=0.5
         Between 0 and 1; 0.5 is half of :class:`Absolute`.
     smoothing : float or None, default=None
-        Residues below it have a parabola instead.  None: a hundredth of the targets'
+        Residues below it have a parabola instead.  None: a twentieth of the targets'
         spread.
     """
 

@@ -1,8 +1,8 @@
 """Compiled inner loops of mixtures of local Gaussians, queries innermost.
 
 Letters as in :mod:`pursuit.densities.local_gaussians`: l centres x_j, b queries in a
-block, K neighbours. A running log-sum-exp is a pair: ``top`` (b,), the largest term so far, and
-``total`` (b,), the sum of exp(term - top).
+block, K neighbours. A running log-sum-exp is a pair: ``top`` (b,), the largest term so
+far, and ``total`` (b,), the sum of exp(term - top).
 """
 
 import numpy as np

@@ -22,7 +22,8 @@ from sklearn.linear_model import orthogonal_mp
 from pursuit._atoms import Atoms
 from pursuit.kernels import Gaussian, median_gamma
 from pursuit.problem import Problem
-from pursuit.pursuit import Pursuit, run
+from pursuit.pursuit import Pursuit
+from pursuit.running import run
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import reference

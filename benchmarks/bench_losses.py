@@ -33,7 +33,8 @@ from sklearn.svm import SVC
 from pursuit import KMPClassifier
 from pursuit.loss_pursuit import LossPursuit
 from pursuit.losses import Logistic, as_loss
-from pursuit.pursuit import Pursuit, run
+from pursuit.pursuit import Pursuit
+from pursuit.running import run
 
 PARTS = ("speed", "choice", "likelihood", "calibration")
 CHOICE_SETS = ("ripley", "banana", "waveform", "pima", "adult", "covtype")

@@ -19,7 +19,8 @@ from pursuit import KMPClassifier, datasets
 from pursuit._atoms import Atoms
 from pursuit.kernels import Gaussian
 from pursuit.problem import Problem
-from pursuit.pursuit import Pursuit, run
+from pursuit.pursuit import Pursuit
+from pursuit.running import run
 
 GAMMA = 1.0 / (0.3 * 256)
 

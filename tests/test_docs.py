@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+PAGES = [
+    "README.md",
+    "docs/getting_started.md",
+    "docs/losses.md",
+    "docs/moving_from_svc.md",
+]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/getting_started.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page, capsys):
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)

@@ -26,8 +26,9 @@ from pursuit.losses import (
     SquaredTanh,
 )
 from pursuit.problem import METHODS, Problem
-from pursuit.pursuit import Pursuit, run
+from pursuit.pursuit import Pursuit
 from pursuit.random_pursuit import RandomLossPursuit
+from pursuit.running import run
 
 LOSSES = [
     Squared(),

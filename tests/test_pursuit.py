@@ -19,8 +19,9 @@ from pursuit._atoms import Atoms
 from pursuit.dictionaries import OneKernel, Precomputed
 from pursuit.kernels import FunctionKernel, Gaussian
 from pursuit.problem import METHODS, Problem
-from pursuit.pursuit import Pursuit, run
+from pursuit.pursuit import Pursuit
 from pursuit.random_pursuit import RandomPursuit
+from pursuit.running import run
 from pursuit.selection import leave_one_out_errors, make_folds, without
 
 # Residues agree to this share of |y|, coefficients (each in units of its atom's norm)

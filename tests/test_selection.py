@@ -14,7 +14,8 @@ from pursuit._atoms import Atoms
 from pursuit.judging import Mistakes
 from pursuit.loss_pursuit import LossPursuit
 from pursuit.problem import METHODS, Problem
-from pursuit.pursuit import Pursuit, run
+from pursuit.pursuit import Pursuit
+from pursuit.running import run
 from pursuit.selection import (
     CV_PATIENCE,
     Curve,

@@ -9,7 +9,8 @@ from sklearn.preprocessing import scale
 from pursuit._atoms import Atoms
 from pursuit._sketch import Sketch, sketch_size
 from pursuit.problem import Problem
-from pursuit.pursuit import Pursuit, run
+from pursuit.pursuit import Pursuit
+from pursuit.running import run
 
 
 def images(sketch):

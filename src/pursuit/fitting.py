@@ -19,7 +19,8 @@ from ._progress import Progress
 from .path import Path
 from .plan import Dictionary, Plan
 from .problem import Problem, Steps
-from .pursuit import Pursuit, run
+from .pursuit import Pursuit
+from .running import run
 from .search import Trial, search, winner
 from .selection import Curve, held_out_errors, leave_one_out_errors, without
 

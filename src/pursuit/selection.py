@@ -17,7 +17,8 @@ import scipy.sparse as sp
 
 from ._atoms import Atoms
 from .problem import Problem, Steps
-from .pursuit import Pursuit, run
+from .pursuit import Pursuit
+from .running import run
 from .stopping import Patience
 
 # Cross-validated paths go on this much longer than their best size so far.

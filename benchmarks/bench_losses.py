@@ -42,9 +42,9 @@ CHOICE_LOSSES = ("squared", "logistic", "squared-hinge")
 CHOICE_WIDTHS = (0.25, 1.0, 4.0)  # gamma, times 1 / median squared distance
 LIKELIHOOD_SETS = ("heart", "ripley", "banana", "waveform", "pima")
 CALIBRATION_SETS = ("ripley", "banana", "waveform", "pima")
-C = [0.1, 1.0, 10.0, 100.0, 1000.0]
-WIDTHS = [1 / 64, 1 / 16, 1 / 4, 1.0, 4.0]  # the same, searched
-ALPHAS = [0.1, 1.0, 10.0]
+C = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0]
+WIDTHS = [1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0]  # the same, searched
+ALPHAS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 SIZES = (5, 10, 20, 40)
 
 
@@ -192,7 +192,7 @@ def against_all_points(p: Problem) -> tuple[float, ...]:
 def tuned_fifth(p: Problem) -> KMPClassifier:
     """Return a pursuit of a fifth of the rows, width and ridge by the log-loss."""
     width = median_gamma(p.X_train)
-    values = {"gamma": [w * width for w in WIDTHS[1:]], "alpha": ALPHAS}
+    values = {"gamma": [w * width for w in WIDTHS], "alpha": ALPHAS}
     model = KMPClassifier(loss="logistic", selection=None, max_support=0.2)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     search = GridSearchCV(model, values, scoring="neg_log_loss", cv=folds)

@@ -174,7 +174,8 @@ def _own_size(plan: Plan, p: Steps) -> tuple[int, int]:
     errors = _own_errors(plan, p)
     seen = plan.patience.length(errors)
     mistakes = None
-    if plan.is_class and plan.selection == "validation" and not plan.is_scored:
+    counts = plan.selection == "validation" and p.problem.judge is not None
+    if counts and not plan.is_scored:
         mistakes = p.judged[:seen]
     # One path has no folds to tell its noise by.
     curve = Curve(errors[:seen], np.zeros(seen), mistakes)

@@ -121,10 +121,21 @@ class Plan:
                 tol=self.tol,
                 loss=self.loss,
                 backfit_every=self.backfit_every,
-                judge=self.score or (Mistakes(part) if self.is_class else None),
+                judge=self._judge(part),
             )
             for part in parts
         ]
+
+    def _judge(self, Y: np.ndarray) -> Judge | None:
+        """Return the score, or what counts mistakes where the loss leaves it open.
+
+        Who asks for probabilities does not want fewer mistakes at their cost.
+        """
+        if self.score is not None:
+            return self.score
+        if not self.is_class or hasattr(self.loss, "probabilities"):
+            return None
+        return Mistakes(Y)
 
     @property
     def is_scored(self) -> bool:

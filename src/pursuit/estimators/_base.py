@@ -338,7 +338,8 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         The smallest size whose error is within this share of the lowest is chosen,
         or within one standard error of it ("1se", over folds; as 0 where there are
         none, with "validation" and "loo"). Of classifiers, unless
-        it is 0, the smallest size up to that one with the fewest held-out mistakes.
+        it is 0 or the loss gives probabilities, the smallest size up to that one with
+        the fewest held-out mistakes.
     cv : int, splitter or iterable, default=5
         The folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows.

@@ -36,6 +36,8 @@ SELECTIONS = ("cv", "loo", "validation", None)
 GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
 FIRST_WIDTHS = (3, 4, 5)
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+# Other losses, flat where least squares are steep, want stronger ones.
+LOSS_RIDGE = 10.0
 
 # Above this many rows, "cv" holds out one part instead of trying k folds.
 CV_ROWS = 10_000
@@ -74,8 +76,9 @@ def make_plan(
     dictionaries = _dictionaries(estimator, X, weight)
     first = FIRST_WIDTHS if len(dictionaries) > 1 else (0,)
     alphas = _alphas(estimator.alpha, dictionaries[first[len(first) // 2]], X, weight)
-    if isinstance(estimator.alpha, str):
-        alphas = [_loss_unit(loss, Y, weight) * alpha for alpha in alphas]
+    if isinstance(estimator.alpha, str) and type(loss) is not Squared:
+        unit = LOSS_RIDGE * _loss_unit(loss, Y, weight)
+        alphas = [unit * alpha for alpha in alphas]
     compares = len(dictionaries) * len(alphas) > 1
     folds = []
     if selection in ("cv", "validation") or compares:
@@ -301,8 +304,6 @@ def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:
 
     A loss s times as curved takes a ridge s times as large for the same effect.
     """
-    if type(loss) is Squared:
-        return 1.0
     F = np.broadcast_to(loss.start(Y, weight)[:, None], Y.shape)
     half = 0.5 * loss.weights(Y, np.array(F)).mean(axis=0)
     return float(max(lower_quantile(half, weight, 0.5), 1e-300))

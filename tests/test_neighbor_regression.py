@@ -104,12 +104,58 @@ def test_several_outputs_blocks_and_pickle(friedman):
     "how, message",
     [
         ({"n_neighbors": 0}, "n_neighbors=0"),
-        ({"penalty": "cv"}, "penalty='cv' is not known"),
+        ({"penalty": "cv"}, "penalty='cv' must be a finite number .* or 'auto'"),
         ({"penalty": -1}, "penalty=-1 must be a finite number"),
         ({"loo_samples": 0}, "loo_samples=0"),
         ({"search": 3}, "search=3 must have the methods"),
+        ({"search": NearestNeighbors}, "is a class: give an instance"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a whole number"),
     ],
 )
 def test_bad_parameters(how, message, friedman):
     with pytest.raises(ValueError, match=message):
         HKNNRegressor(**how).fit(*friedman[:2])
+
+
+def test_large_and_small_numbers(friedman):
+    X, y, Xt, _ = friedman
+    wanted = HKNNRegressor().fit(X, y)
+    for scale in (1e-300, 1e200, 1e305):
+        model = HKNNRegressor().fit(X, scale * y)
+        assert model.penalty_ == wanted.penalty_
+        np.testing.assert_allclose(model.predict(Xt) / scale, wanted.predict(Xt))
+    for scale in (1e-130, 1e140):
+        model = HKNNRegressor().fit(scale * X, y)
+        np.testing.assert_allclose(model.predict(scale * Xt), wanted.predict(Xt))
+    with pytest.raises(ValueError, match="squares overflow: scale it down"):
+        HKNNRegressor().fit(1e160 * X, y)
+    with pytest.raises(ValueError, match="squares overflow: scale it down"):
+        wanted.predict(1e160 * Xt)
+    with pytest.raises(ValueError, match="underflows: scale it up"):
+        HKNNRegressor().fit(1e-160 * X, y)
+
+
+def test_outputs_count_alike_whatever_their_units(friedman):
+    X, y, *_ = friedman
+    noise = np.random.default_rng(0).standard_normal(len(y))
+    tables = [
+        HKNNRegressor().fit(X, np.column_stack([y, unit * noise])).loo_table_.errors
+        for unit in (1.0, 1e6, 1e-6)
+    ]
+    np.testing.assert_allclose(tables[1], tables[0])
+    np.testing.assert_allclose(tables[2], tables[0])
+    each = [HKNNRegressor().fit(X, t).loo_table_.errors for t in (y, noise)]
+    np.testing.assert_allclose(tables[0], np.mean(each, axis=0))
+    # A constant output has no say.
+    constant = HKNNRegressor().fit(X, np.column_stack([y, np.full(len(y), 0.1)]))
+    np.testing.assert_allclose(2 * constant.loo_table_.errors, each[0])
+
+
+def test_the_model_keeps_its_own_points(friedman):
+    X, y, Xt, _ = friedman
+    X, y = X.copy(), y.copy()
+    model = HKNNRegressor(5, 0.1).fit(X, y)
+    wanted = model.predict(Xt)
+    X *= 7
+    y *= 7
+    np.testing.assert_array_equal(model.predict(Xt), wanted)

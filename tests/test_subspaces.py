@@ -1,5 +1,7 @@
 """Distances to local hyperplanes and hulls against quadratic programmes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 from reference import hull_by_programme, hyperplane_by_least_squares
 from scipy.optimize import minimize
 
-from pursuit.neighbors.subspaces import gram_path, hull_distance, hyperplane_distance
+from pursuit.neighbors.subspaces import (
+    Hyperplanes,
+    Neighborhoods,
+    Query,
+    gram_path,
+    hull_distance,
+    hyperplane_distance,
+    no_tangents,
+)
 
 PENALTIES = [0.0, 1e-9, 1e-3, 0.1, 10.0]
 
@@ -100,6 +110,36 @@ def test_one_factor_gives_every_k(name, penalty):
     np.testing.assert_allclose(found, wanted, atol=3e-5 * size(x, N))
 
 
+@pytest.mark.parametrize("penalty", [1e3, 1e9, 1e16, 1e300])
+def test_large_penalties_keep_their_digits(penalty, rng):
+    for _ in range(20):
+        P = rng.standard_normal((8, 12))
+        found = np.sqrt(gram_path(P @ P.T, penalty))
+        wanted = [
+            hyperplane_distance(np.zeros(12), P[: k + 1], penalty) for k in range(8)
+        ]
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_points_that_just_span_the_space(rng):
+    """Five points of four dimensions: their plane is all there is."""
+    for _ in range(200):
+        P = rng.standard_normal((8, 4))
+        assert np.all(gram_path(P @ P.T)[4:] == 0)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1e-12, 0.1])
+def test_nan_is_no_distance(penalty, rng):
+    hoods = Neighborhoods(np.arange(3)[None, None], np.full((1, 1), 3), np.ones((1, 1)))
+    query = Query(
+        rng.standard_normal((3, 5)), np.zeros((1, 5)), hoods, no_tangents(hoods, 5), 1
+    )
+    wanted = np.ones((1, 1), dtype=bool)
+    assert Hyperplanes(penalty).distances(query, wanted)[0, 0] > 0
+    query = replace(query, X=np.full((1, 5), np.nan))
+    assert np.isnan(Hyperplanes(penalty).distances(query, wanted)[0, 0])
+
+
 points = st.integers(-3, 3)
 
 
@@ -148,3 +188,32 @@ def test_bad_shapes():
         hyperplane_distance([0.0], np.empty((0, 1)))
     with pytest.raises(ValueError, match="expected a square matrix"):
         gram_path(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        ({"tangents": np.ones((1, 2))}, r"tangents has shape \(1, 2\): .*\(any, 3\)"),
+        ({"tangents": np.ones((1, 9))}, "tangents has shape"),
+        ({"tangents": np.ones((1, 1, 3))}, "tangents has shape"),
+        ({"tangents": [[1.0, np.nan, 0.0]]}, "tangents holds NaN"),
+        ({"penalty": -1.0}, "penalty=-1.0 must be a finite number of at least 0"),
+        ({"penalty": np.nan}, "penalty=nan must be"),
+        ({"penalty": "auto"}, "penalty='auto' must be"),
+        ({"n_components": -1}, "n_components=-1 must be"),
+        ({"x": [0.0, np.inf, 1.0]}, "x holds NaN or infinity"),
+        ({"neighbors": [[0.0, np.nan, 1.0]]}, "neighbors holds NaN"),
+    ],
+    ids=repr,
+)
+def test_bad_values(how, message):
+    given = {"x": np.zeros(3), "neighbors": np.eye(3), **how}
+    with pytest.raises(ValueError, match=message):
+        hyperplane_distance(**given)
+
+
+def test_bad_gram_matrices():
+    with pytest.raises(ValueError, match="H holds NaN"):
+        gram_path([[np.nan]])
+    with pytest.raises(ValueError, match="penalty=-1 must be"):
+        gram_path(np.eye(2), -1)

@@ -16,6 +16,8 @@ from pursuit._memory import budget
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_search,
+    check_spread,
+    check_squares,
     check_whole,
     checked_graph,
     limited_threads,
@@ -62,7 +64,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             Class labels.
         graph : sparse matrix of shape (n_samples, n_samples), optional
             Distances to near training points, to be used instead of a search for the
-            leave-one-out choices.  A point's own entry is ignored.
+            leave-one-out choices.  A point's own entry is ignored; where fewer than
+            `n_neighbors` points of a class are stored, fewer are used.
 
         Returns
         -------
@@ -74,12 +77,16 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                "y holds one class only; a classifier needs at least two classes."
+                f"y holds one class only, {self.classes_.tolist()[0]!r}; a classifier "
+                "needs at least two classes."
             )
         self._check_parameters(len(X))
+        check_squares(X)
+        check_spread(X)
         self.reference_ = reference_rows(self.reference, X, y)
-        self._set_reference(X, codes)
-        self._choose(X, codes, graph)
+        with limited_threads(self.n_jobs):
+            self._set_reference(X, codes)
+            self._choose(X, codes, graph)
         return self
 
     def _check_parameters(self, n_samples: int) -> None:
@@ -87,6 +94,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             check_whole("n_neighbors", self.n_neighbors, 1, " or 'auto'")
         check_whole("loo_samples", self.loo_samples, 0)
         budget(self.max_memory)
+        thread_count(self.n_jobs)
         check_search(self.search)
         if self._is_auto() and self.loo_samples == 0:
             raise ValueError(
@@ -105,31 +113,29 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
                 f"n_features) = ({n_samples}, any, {self.n_features_in_}), or a "
                 "function of points."
             )
+        _check_finite_tangents(np.asarray(T))
 
     def _set_reference(self, X: np.ndarray, codes: np.ndarray) -> None:
         rows, n_classes = self.reference_, len(self.classes_)
-        # Writable: the loops would be compiled again for arrays that are not.
-        self._points = np.require(X if len(rows) == len(X) else X[rows], None, "W")
+        # A copy, so that changes of the caller's X do not reach the model.
+        self._points = X[rows]
         self._codes = codes[rows]
         sizes = np.bincount(self._codes, minlength=n_classes)
         if np.any(sizes == 0):
             missing = self.classes_[sizes == 0].tolist()
             raise ValueError(
-                f"reference={self.reference!r} holds no point of the classes {missing}."
+                f"reference, of {len(rows)} training rows, holds no point of the "
+                f"classes {missing}: add rows of them, or leave them out of y."
             )
         self._position = np.full(len(X), -1)
         self._position[rows] = np.arange(len(rows))
         self._row_codes = codes
         T = self.tangents
         self._tangents = None if T is None or callable(T) else np.asarray(T)[rows]
-        with limited_threads(self.n_jobs):
-            self._search = ClassSearch(
-                self._points, self._codes, n_classes, self.search, self.n_jobs
-            )
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._variance = class_variance(self._points, self._codes, n_classes)
-        if not np.isfinite(self._variance):
-            raise ValueError("X holds values whose squares overflow: scale it down.")
+        self._search = ClassSearch(
+            self._points, self._codes, n_classes, self.search, self.n_jobs
+        )
+        self._variance = class_variance(self._points, self._codes, n_classes)
 
     def _is_auto(self) -> bool:
         return bool(self.n_neighbors == "auto")
@@ -155,7 +161,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         self.loo_table_ = None
         self.n_neighbors_, penalty = most, float(penalties[0])
         if self.loo_samples > 0:
-            rows = self._left_out_rows(len(X), most)
+            rows = self._left_out_rows(len(X))
             find = self._leaving_out(X[rows], rows, graph, most)
         if self._is_auto():
             self.loo_table_ = error_table(
@@ -180,10 +186,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
     def _set_penalty(self, penalty: float) -> None:
         """Keep the chosen penalty, where there is such a thing."""
 
-    def _left_out_rows(self, n_samples: int, n_neighbors: int) -> np.ndarray:
-        each = 8 * len(self.classes_) * (n_neighbors + 4)
-        most = max(budget(self.max_memory) // (2 * each), 1)
-        n = min(self.loo_samples, n_samples, most)
+    def _left_out_rows(self, n_samples: int) -> np.ndarray:
+        n = min(self.loo_samples, n_samples)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         return np.sort(rng.choice(n_samples, n, replace=False))
 
@@ -192,10 +196,12 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
     ) -> Find:
         """Return the neighbourhoods of training points without themselves.
 
-        They are found once and kept.
+        They are found once and kept, unless that takes more than half of the memory.
         """
-        position = self._position[rows]
-        find = self._finder(X, None if graph is None else graph, rows, position)
+        find = self._finder(X, graph, rows, self._position[rows])
+        each = 8 * len(self.classes_) * (n_neighbors + 4)
+        if len(rows) * each > budget(self.max_memory) // 2:
+            return find
         model = self._model(self._shape(0.0), n_neighbors)
         parts = [query.hoods for _, query in model.blocks(X, find, n_neighbors)]
         kept = Neighborhoods(
@@ -216,7 +222,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Points.
         graph : sparse matrix of shape (n_samples, n_training_samples), optional
-            Distances to near training points, to be used instead of a search.
+            Distances to near training points, to be used instead of a search.  Where
+            fewer than `n_neighbors_` points of a class are stored, fewer are used.
 
         Returns
         -------
@@ -266,7 +273,13 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         with limited_threads(self.n_jobs):
             return self.classes_[self._fitted_model().nearest_class(X, find)]
 
-    @available_if(lambda self: self.loo_samples != 0)
+    def _has_temperature(self) -> bool:
+        """Return whether there are probabilities, or will be after a fit."""
+        if hasattr(self, "temperature_"):
+            return self.temperature_ is not None
+        return bool(self.loo_samples != 0)
+
+    @available_if(_has_temperature)
     def predict_proba(self, X: Any, graph: Any = None) -> np.ndarray:
         """Return class probabilities, a softmax of the negative distances.
 
@@ -295,7 +308,9 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=self._points.dtype, order="C", reset=False)
+        X = validate_data(self, X, dtype=self._points.dtype, order="C", reset=False)
+        check_squares(X)
+        return X
 
     def _fitted_model(self) -> NearestSubspace:
         return self._model(self._fitted_shape, self.n_neighbors_)
@@ -324,6 +339,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
                 f"{len(rows)} points: expected ({len(rows)}, n_tangents, "
                 f"{self.n_features_in_})."
             )
+        _check_finite_tangents(found)
         return found
 
     def _finder(
@@ -347,11 +363,16 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             hoods = from_graph(
                 csr[s], self._row_codes, self._position, len(self.classes_), k, own
             )
-            if left_out is None and np.any(hoods.count.sum(axis=1) == 0):
+            if np.any(hoods.count.sum(axis=1) == 0):
                 raise ValueError(
                     "graph has rows without any reference point: every point needs at "
-                    "least one neighbour."
+                    "least one neighbour beside itself."
                 )
             return hoods
 
         return find
+
+
+def _check_finite_tangents(T: np.ndarray) -> None:
+    if not np.all(np.isfinite(T)):
+        raise ValueError("tangents holds NaN or infinity: expected finite numbers.")

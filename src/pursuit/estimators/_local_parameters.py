@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import nullcontext
 from numbers import Real
 from typing import Any
@@ -11,10 +12,8 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from threadpoolctl import threadpool_limits
 
-from pursuit._threads import allowed_threads
-from pursuit.estimators._planning import check_choice
+from pursuit._threads import allowed_threads, limited
 
 # Types of whole numbers.
 _WHOLE = (int, np.integer)
@@ -22,19 +21,34 @@ _WHOLE = (int, np.integer)
 # The largest number of neighbours that "auto" compares.
 MOST_NEIGHBORS = 80
 
+# Features that vary, but by less than this, have squares that underflow.
+_SMALLEST_SPREAD = 1e-140
+
 
 def thread_count(n_jobs: int | None) -> int:
     """Return how many threads to use; None: as many as BLAS may."""
-    return allowed_threads() if n_jobs is None else int(effective_n_jobs(n_jobs))
+    if n_jobs is None:
+        return allowed_threads()
+    is_whole = isinstance(n_jobs, _WHOLE) and not isinstance(n_jobs, (bool, np.bool_))
+    if not is_whole or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for all "
+            "processors, or None; not 0."
+        )
+    return int(effective_n_jobs(n_jobs))
 
 
 def limited_threads(n_jobs: int | None) -> Any:
     """Hold scikit-learn's search to the threads that ``n_jobs`` allows."""
-    return nullcontext() if n_jobs is None else threadpool_limits(thread_count(n_jobs))
+    return nullcontext() if n_jobs is None else limited(thread_count(n_jobs))
 
 
 def check_search(search: Any) -> None:
     """Raise a ValueError unless ``search`` can find neighbours."""
+    if inspect.isclass(search):
+        raise ValueError(
+            f"search={search!r} is a class: give an instance, {search.__name__}(...)."
+        )
     if search is None or (hasattr(search, "fit") and hasattr(search, "kneighbors")):
         return
     raise ValueError(
@@ -44,9 +58,8 @@ def check_search(search: Any) -> None:
 
 def check_penalty(penalty: Any) -> None:
     """Raise a ValueError unless ``penalty`` is a number or a known word."""
-    if isinstance(penalty, str):
-        check_choice("penalty", penalty, ("scale", "auto"))
-    elif not is_number(penalty) or not 0 <= penalty < np.inf:
+    is_known = isinstance(penalty, str) and penalty in ("scale", "auto")
+    if not is_known and not (is_number(penalty) and 0 <= penalty < np.inf):
         raise ValueError(
             f"penalty={penalty!r} must be a finite number of at least 0, 'scale' or "
             "'auto'."
@@ -68,6 +81,26 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
+def check_squares(X: np.ndarray) -> None:
+    """Raise a ValueError if squared distances between such points overflow."""
+    largest = float(max(X.max(initial=0.0), -X.min(initial=0.0)))
+    if largest > np.sqrt(np.finfo(np.float64).max / (16 * X.shape[1])):
+        raise ValueError(
+            f"X holds values up to {largest:.3g}, whose squares overflow: scale it "
+            "down, for the fit and for predictions."
+        )
+
+
+def check_spread(X: np.ndarray) -> None:
+    """Raise a ValueError if all features vary too little to be squared."""
+    spread = float(np.ptp(X, axis=0).max())
+    if 0 < spread < _SMALLEST_SPREAD:
+        raise ValueError(
+            f"X varies by {spread:.3g} at most, whose square underflows: scale it up, "
+            "for the fit and for predictions."
+        )
+
+
 def checked_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
     """Return a sparse graph of distances as CSR, or say what is wrong with it."""
     if not sparse.issparse(graph) or graph.shape != (n_rows, n_columns):
@@ -76,7 +109,18 @@ def checked_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
             "a point, one column a training point of fit; got "
             f"{type(graph).__name__} of shape {np.shape(graph)}."
         )
-    return sparse.csr_array(graph)
+    csr = sparse.csr_array(graph)
+    if not np.all(np.isfinite(csr.data) & (csr.data >= 0)):
+        raise ValueError(
+            "graph holds values that are negative, infinite or NaN: its stored entries "
+            "must be distances."
+        )
+    if csr.nnz > n_rows and np.all(csr.data == 1):
+        raise ValueError(
+            "graph holds ones only and looks like mode='connectivity': its stored "
+            "entries must be distances; use mode='distance'."
+        )
+    return csr
 
 
 def reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -85,11 +129,8 @@ def reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.arange(len(X))
     if hasattr(reference, "support_") or hasattr(reference, "fit"):
         return _support_rows(reference, X, y)
-    rows = np.asarray(reference)
-    if rows.dtype == bool and rows.shape == (len(X),):
-        rows = np.flatnonzero(rows)
-    is_whole = rows.ndim == 1 and rows.dtype.kind in "iu"
-    if not is_whole or len(rows) == 0 or rows.min() < 0 or rows.max() >= len(X):
+    rows = _row_numbers(reference, len(X))
+    if rows is None or len(rows) == 0:
         raise ValueError(
             f"reference={reference!r} must hold indices of training rows (0 to "
             f"{len(X) - 1}), be a mask of all rows, a model with support_, or None."
@@ -97,25 +138,47 @@ def reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.unique(rows)
 
 
+def _row_numbers(given: Any, n_rows: int) -> np.ndarray | None:
+    """Return the rows of indices or of a mask; None if they are no rows."""
+    rows = np.asarray(given)
+    if rows.dtype == bool and rows.shape == (n_rows,):
+        return np.flatnonzero(rows)
+    if rows.ndim == 1 and len(rows) == 0:
+        return rows.astype(np.intp)
+    is_whole = rows.ndim == 1 and rows.dtype.kind in "iu"
+    if not is_whole or rows.min() < 0 or rows.max() >= n_rows:
+        return None
+    return rows
+
+
 def _support_rows(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     try:
-        rows = model.support_
+        support = model.support_
     except (AttributeError, NotFittedError):
         model = clone(model).fit(X, y)
-        rows = getattr(model, "support_", None)
-    if rows is None:
+        support = getattr(model, "support_", None)
+    if support is None:
         raise ValueError(
             f"reference={model!r} has no support_ after its fit: give a model with "
             "support points, such as SVC or KMPClassifier, or indices."
         )
-    rows = np.unique(rows)
-    vectors = getattr(model, "support_vectors_", np.empty(0))
-    if rows[-1] >= len(X) or (
-        np.shape(vectors) == (len(model.support_), X.shape[1])
-        and not np.allclose(X[model.support_], vectors)
-    ):
+    rows = _row_numbers(support, len(X))
+    if rows is not None and len(rows) == 0:
+        raise ValueError(
+            f"reference={model!r} has no support points: its support_ is empty. Give a "
+            "model that keeps some, or indices."
+        )
+    if rows is None or _are_others(rows, model, X):
         raise ValueError(
             f"reference={model!r} was fitted to other rows: its support_ must index "
-            "the X given to fit. An unfitted model is fitted to X and y."
+            "the X given to fit, by whole numbers or a mask. An unfitted model is "
+            "fitted to X and y."
         )
-    return rows
+    return np.unique(rows)
+
+
+def _are_others(rows: np.ndarray, model: Any, X: np.ndarray) -> bool:
+    """Return whether the model's support vectors are not these rows of X."""
+    vectors = getattr(model, "support_vectors_", np.empty(0))
+    is_told = np.shape(vectors) == (len(rows), X.shape[1])
+    return is_told and not np.allclose(X[rows], vectors)

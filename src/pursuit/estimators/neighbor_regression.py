@@ -14,6 +14,8 @@ from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_penalty,
     check_search,
+    check_spread,
+    check_squares,
     check_whole,
     limited_threads,
     thread_count,
@@ -70,7 +72,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
     loo_table_ : Table or None
         With ``"auto"``, the leave-one-out errors: `errors` (penalties x neighbours)
         are mean squared errors over the variance, `n_neighbors`, `penalties`,
-        `n_samples`.
+        `n_samples`; several outputs count alike.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -143,17 +145,26 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             y_numeric=True,
         )
         self._check_parameters()
-        y = np.asarray(y, dtype=np.float64)
-        self._is_single_output = y.ndim == 1
-        # Writable: the loops would be compiled again for arrays that are not.
-        self._points = np.require(X, None, "W")
-        self._values = np.array(y.reshape(len(y), -1), order="C")
+        check_squares(X)
+        check_spread(X)
+        # A copy, so that changes of the caller's X do not reach the model.
+        self._points = np.array(X, order="C", copy=True)
+        self._set_values(np.asarray(y, dtype=np.float64))
         nobody = np.zeros(len(X), dtype=np.intp)
-        with limited_threads(self.n_jobs):
-            self._search = ClassSearch(X, nobody, 1, self.search, self.n_jobs)
         self._variance = class_variance(X, nobody, 1)
-        self._choose()
+        with limited_threads(self.n_jobs):
+            self._search = ClassSearch(
+                self._points, nobody, 1, self.search, self.n_jobs
+            )
+            self._choose()
         return self
+
+    def _set_values(self, y: np.ndarray) -> None:
+        """Keep the targets, each output over a power of two: exact, and no overflow."""
+        self._is_single_output = y.ndim == 1
+        Y = y.reshape(len(y), -1)
+        self._exponents = np.frexp(np.abs(Y).max(axis=0))[1]
+        self._values = np.array(np.ldexp(Y, -self._exponents), order="C")
 
     def _check_parameters(self) -> None:
         if self.n_neighbors != "auto":
@@ -161,6 +172,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         check_penalty(self.penalty)
         check_whole("loo_samples", self.loo_samples, 1)
         budget(self.max_memory)
+        thread_count(self.n_jobs)
         check_search(self.search)
 
     def _choose(self) -> None:
@@ -195,16 +207,18 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         rows = np.sort(rng.choice(n, min(self.loo_samples, n), replace=False))
         X, Y = self._points[rows], self._values[rows]
+        # The deviation of a constant output is round-off.
+        is_constant = np.ptp(self._values, axis=0) == 0
+        spread = np.where(is_constant, 1.0, self._values.std(axis=0))
 
         def find(s: slice, k: int) -> Any:
             return self._search.find(X[s], k, rows[s])
 
         squared = np.zeros((len(penalties), len(numbers)))
         for some, values in self._rebuilt(X, find, penalties, numbers):
-            squared += ((values - Y[some, :, None, None]) ** 2).sum(axis=(0, 1))
-        spread = ((Y - Y.mean(axis=0)) ** 2).sum()
-        errors = squared / spread if spread > 0 else squared
-        return Table(numbers, penalties, errors, len(rows))
+            missed = (values - Y[some, :, None, None]) / spread[:, None, None]
+            squared += (missed**2).sum(axis=(0, 1))
+        return Table(numbers, penalties, squared / Y.size, len(rows))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets.
@@ -221,6 +235,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=self._points.dtype, order="C", reset=False)
+        check_squares(X)
         out = np.empty((len(X), self._values.shape[1]))
         numbers, penalties = np.array([self.n_neighbors_]), np.array([self.penalty_])
 
@@ -230,6 +245,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         with limited_threads(self.n_jobs):
             for rows, values in self._rebuilt(X, find, penalties, numbers):
                 out[rows] = values[:, :, 0, 0]
+        out = np.ldexp(out, self._exponents)
         return out[:, 0] if self._is_single_output else out
 
     def _rebuilt(

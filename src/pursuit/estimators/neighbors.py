@@ -24,17 +24,20 @@ SHARED = """reference : None, array-like or estimator, default=None
         Which training points are kept: all; those of the given indices or mask; or the
         support points (``support_``) of a model such as SVC or KMPClassifier.  A fitted
         model must have been fitted to the same rows; an unfitted one, and so any clone
-        of a fitted one, is fitted to the data first.
+        of a fitted one, is fitted to the data first.  Under cross-validation indices
+        and masks would mean other rows in every fold: give an unfitted model there.
     search : object with ``fit`` and ``kneighbors``, or None, default=None
         Finds the neighbours; one copy is fitted to each class.  None is scikit-learn's
-        `NearestNeighbors`: trees in few dimensions, else brute force.
+        `NearestNeighbors`: trees in few dimensions, else brute force.  Approximate ones
+        may fill up with the index -1 or infinite distances.
     loo_samples : int, default=1000
         How many training points, at most and drawn at random, are left out in turn to
         choose what is ``"auto"`` and the temperature of the probabilities.  With 0
         there is no `predict_proba`.
     max_memory : int, str or None, default=None
         Memory for a block of points, in bytes or as a text such as ``"1 GiB"``; None is
-        half of what is free.
+        half of what is free.  Where the neighbours of the points left out do not fit,
+        they are searched for twice.
     random_state : int, RandomState instance or None, default=None
         Draws the points that are left out; None draws the same ones each time.
     n_jobs : int or None, default=None
@@ -78,7 +81,7 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         Weight decay λ, as a number of squared input units; ``"scale"`` is 0.1 times
         the class variance (summed over features, mean over classes), ``"auto"`` the
         best of eight multiples of it by leave-one-out, zero among them.  0 gives the
-        plain hyperplane, infinity the distance to the mean.
+        plain hyperplane, a very large one the distance to the mean.
     n_components : int, float or None, default=None
         Keep only this many leading principal directions of the neighbours, or as many
         as explain this share (below 1) of their variance.  ``"auto"`` then compares
@@ -87,7 +90,7 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         Known directions of invariance: of the nearest point of each class, they are
         added to the directions of its hyperplane, under the same penalty.  A function
         of points (n, d) that returns (n, m, d), such as
-        :class:`pursuit.neighbors.tangents.ImageTangents`, or an array of shape
+        :class:`pursuit.neighbors.ImageTangents`, or an array of shape
         (n_samples, m, d).
     {SHARED}
 
@@ -220,7 +223,7 @@ class CKNNClassifier(BaseLocal):  # noqa: D101
     Ties go to the class with the nearest point, then to the first in `classes_`: each
     distance is lengthened by 1e-9 of that of its nearest point.  With more neighbours
     than features, hulls of several classes often hold a point: their distances are
-    then all zero.
+    then all zero up to round-off.
 
     With C classes, the search costs O(l d) a point, the hulls O(C K d) for each point
     that enters an active set; `predict` bounds most distances only.

@@ -10,6 +10,13 @@ from numba import njit
 from ._hyperplanes import append
 from ._vectors import REORDER, differences, dot
 
+# Larger penalties than this multiple of the largest squared length are as good as it,
+# and would cost the closed form its digits.
+_LARGEST_PENALTY = 1e7
+# Without a penalty, squared distances below this share of the largest squared length
+# are round-off of the factor.
+_ZERO = 1e-12
+
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def path(H, n, penalty, u, out):
@@ -18,10 +25,15 @@ def path(H, n, penalty, u, out):
     ``H`` is the Gram matrix of the differences N_k - x, and is overwritten; ``u`` (n,)
     is room to work in.
     """
-    total = 0.0
+    longest = 0.0
+    for k in range(n):
+        longest = max(longest, H[k, k])
+    penalty = min(penalty, _LARGEST_PENALTY * longest)
+    total, longest = 0.0, 0.0
     is_inside = False
     for k in range(n):
         whole = H[k, k]
+        longest = max(longest, whole)
         for j in range(k):
             top = H[k, j] - dot(H[k, :j], H[j, :j])
             H[k, j] = top / H[j, j] if H[j, j] > 0.0 else 0.0
@@ -35,7 +47,8 @@ def path(H, n, penalty, u, out):
             # Dependent: on the plane of the others (a duplicate, say), or else x is.
             H[k, k], u[k] = 0.0, 0.0
             is_inside = is_inside or abs(lack) > 1e-6
-        if is_inside or total == 0.0:
+        is_zero = penalty == 0.0 and _ZERO * longest * total > 1.0
+        if is_inside or total == 0.0 or is_zero:
             out[k] = 0.0
         else:
             out[k] = max(1.0 / total - penalty / (k + 1), 0.0)

@@ -139,7 +139,17 @@ def _orthogonal_rows(B, n, t, penalty):
             add(r, -dot(Q[kept], r), Q[kept])
         kept += 1
     found = dot(r, r)
-    return found if found > _ZERO * longest else 0.0
+    # This way round, NaN stays what it is.
+    return 0.0 if found <= _ZERO * longest else found
+
+
+@njit(cache=True, nogil=True)
+def _solved(B, n, t, penalty, r):
+    """Return the squared distance, by whichever way suits the penalty."""
+    found = -1.0
+    if penalty > 0.0:
+        found = _normal_equations(B, n, t, penalty, r)
+    return _orthogonal_rows(B, n, t, penalty) if found < 0.0 else found
 
 
 @njit(cache=True, nogil=True)
@@ -194,7 +204,28 @@ def hyperplane_distances(
             rows = index[i, c, : count[i, c]]
             T = tangents[spot[i, c]]
             n = _directions(R, rows, T, x, n_components, is_plain, P, t)
-            found = -1.0
-            if penalty > 0.0:
-                found = _normal_equations(P, n, t, penalty, r)
-            out[i, c] = found if found >= 0.0 else _orthogonal_rows(P, n, t, penalty)
+            out[i, c] = _solved(P, n, t, penalty, r)
+
+
+@njit(cache=True, nogil=True)
+def component_distances(
+    R, X, index, count, spot, out, tangents, penalties, n_components
+):
+    """Write the squared distances for several penalties, ``out`` (n, C, L).
+
+    The principal directions are found once for all of them; arguments as in
+    `hyperplane_distances`.
+    """
+    most, d = index.shape[2] + tangents.shape[1], X.shape[1]
+    P, t, r, x = np.empty((most, d)), np.empty(d), np.empty(d), np.empty(d)
+    for i in range(X.shape[0]):
+        x[:] = X[i]
+        for c in range(index.shape[1]):
+            if count[i, c] == 0:
+                out[i, c] = np.inf
+                continue
+            rows = index[i, c, : count[i, c]]
+            T = tangents[spot[i, c]]
+            n = _directions(R, rows, T, x, n_components, False, P, t)
+            for j in range(penalties.shape[0]):
+                out[i, c, j] = _solved(P, n, t, penalties[j], r)

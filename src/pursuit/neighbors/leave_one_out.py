@@ -23,7 +23,8 @@ class Table:
         The numbers compared.
     penalties : ndarray of shape (L,)
     errors : ndarray of shape (L, K)
-        Share of the left-out points that are classified wrongly.
+        Of classifiers, the share of the left-out points that are classified wrongly;
+        of regressors, the mean squared error over the variance of the targets.
     n_samples : int
         How many points were left out, in turn.
     """
@@ -72,7 +73,8 @@ def temperature(score: np.ndarray, codes: np.ndarray) -> float:
 
     One more point is counted, which misses its class by the typical margin: without
     it, points that are all classified rightly would ask for a temperature of zero.
-    Points without a finite score of their own class say nothing.
+    Points without a finite score of their own class say nothing.  Where no point has a
+    margin, it is the typical score.
     """
     own = score[np.arange(len(score)), codes]
     is_known = np.isfinite(own)
@@ -81,7 +83,8 @@ def temperature(score: np.ndarray, codes: np.ndarray) -> float:
     margins = np.abs(others.min(axis=1, initial=np.inf))
     margins = margins[np.isfinite(margins) & (margins > 0)]
     if len(margins) == 0:
-        return 1.0
+        lengths = score[np.isfinite(score) & (score > 0)]
+        return float(np.median(lengths)) if len(lengths) else 1.0
     typical = float(np.median(margins))
 
     def surprise(log_t: float) -> float:

@@ -31,6 +31,10 @@ _MOST_ROWS = 4096
 # What single precision may do to a distance, in units.
 _ROUND_OFF = 1e-5
 
+# Points farther than this from all others, in units, are measured: single precision
+# leaves too few digits of the differences between neighbours.
+_FAR = 1e3
+
 Find = Callable[[slice, int], Neighborhoods]
 
 
@@ -97,9 +101,11 @@ class NearestSubspace:
         best = upper.min(axis=1, keepdims=True)
         # Negated: a bound that is not a number excludes nothing.
         is_clear = lower > best * (1 + PRECISION) + _ROUND_OFF
-        is_open = ~is_clear & (query.hoods.count > 0)
+        is_far = ~(_nearest_lengths(query) < _FAR * self.unit)
+        is_open = (~is_clear | is_far[:, None]) & (query.hoods.count > 0)
         winner = upper.argmin(axis=1)
-        unsure = np.flatnonzero((is_open.sum(axis=1) != 1) | ~np.isfinite(best[:, 0]))
+        is_unsure = (is_open.sum(axis=1) != 1) | ~np.isfinite(best[:, 0])
+        unsure = np.flatnonzero(is_far | is_unsure)
         if len(unsure):
             part = _part(query, unsure)
             winner[unsure] = self._measured(part, is_open[unsure])
@@ -132,13 +138,16 @@ class NearestSubspace:
     def _rows(self, n_neighbors: int, more: int) -> int:
         d, size = self.R.shape[1], self.R.itemsize
         # Indices, once more for the points that bounds leave open; what the search
-        # returns for one class; distances, bounds, counts and masks.
+        # returns for one class; distances, bounds, counts and masks; the points, copied
+        # for the loops, the search, those left open and their differences.
         numbers = (2 * self.n_classes + 6) * n_neighbors + 16 * self.n_classes
-        each = 8 * numbers + 2 * d * size + more
+        each = 8 * numbers + 4 * d * size + more
+        most = n_neighbors
         if self.tangents_of is not None:
             one = self.tangents_of(np.zeros(1, dtype=np.intp))
             each += 3 * self.n_classes * one[0].size * 8
-        workspace = 8 * self.n_threads * (2 * n_neighbors * d + 4 * n_neighbors**2)
+            most += one.shape[1]
+        workspace = 8 * self.n_threads * (2 * most * d + 4 * most**2)
         return int(np.clip((self.memory - workspace) // each, 1, _MOST_ROWS))
 
     def _tangents(self, hoods: Neighborhoods) -> Tangents:
@@ -152,6 +161,18 @@ class NearestSubspace:
 def scores(distance: np.ndarray, nearest: np.ndarray) -> np.ndarray:
     """Return what the smallest of decides: the distances, ties broken."""
     return distance + TIE_BREAK * nearest
+
+
+def _nearest_lengths(query: Query) -> np.ndarray:
+    """Return the Euclidean distances (n,) to the nearest neighbours of all.
+
+    Searches and graphs may measure otherwise, so theirs are of no use here.
+    """
+    each = np.arange(len(query.X))
+    gaps = query.R[query.hoods.index[each, query.order[:, 0], 0]]
+    with np.errstate(over="ignore"):
+        gaps -= query.X
+        return np.sqrt(np.einsum("ij,ij->i", gaps, gaps, dtype=np.float64))
 
 
 def _all(query: Query) -> np.ndarray:

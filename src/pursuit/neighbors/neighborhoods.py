@@ -32,7 +32,8 @@ class ClassSearch:
     n_classes : int
     search : object with ``fit`` and ``kneighbors``, or None
         Copied for each class.  None is scikit-learn's `NearestNeighbors`, which takes
-        trees in few dimensions and brute force otherwise.
+        trees in few dimensions and brute force otherwise, on points minus their mean:
+        brute force expands squares, which costs digits far from the origin.
     n_jobs : int or None
         Of scikit-learn's search.
     """
@@ -47,12 +48,20 @@ class ClassSearch:
     ):
         self._members = [np.flatnonzero(codes == c) for c in range(n_classes)]
         prototype = NearestNeighbors(n_jobs=n_jobs) if search is None else search
-        self._finders = [_fitted(prototype, R[rows]) for rows in self._members]
+        self._origin = None
+        if search is None:
+            self._origin = R.mean(axis=0, dtype=np.float64).astype(R.dtype)
+        self._finders = [
+            _fitted(prototype, self._moved(R[rows])) for rows in self._members
+        ]
 
     @property
     def largest(self) -> int:
         """The number of points of the largest class."""
         return max(len(rows) for rows in self._members)
+
+    def _moved(self, X: np.ndarray) -> np.ndarray:
+        return X if self._origin is None else X - self._origin
 
     def find(
         self, X: np.ndarray, n_neighbors: int, left_out: np.ndarray | None = None
@@ -65,13 +74,19 @@ class ClassSearch:
         index = np.zeros((*shape, n_neighbors), dtype=np.intp)
         count, nearest = np.zeros(shape, dtype=np.intp), np.full(shape, np.inf)
         spare = 0 if left_out is None else 1
+        moved = self._moved(X)
         for c, rows in enumerate(self._members):
             k = min(n_neighbors + spare, len(rows))
-            distance, found = _ask(self._finders[c], X, k, len(rows))
+            distance, found = _ask(self._finders[c], moved, k, len(rows))
             found = rows[found]
             if left_out is not None:
                 distance, found = _without(distance, found, left_out, n_neighbors)
             _write(distance, found, index[:, c], count[:, c], nearest[:, c])
+        if np.any(count.sum(axis=1) == 0):
+            raise ValueError(
+                f"search={self._finders[0]!r} found no neighbour at all for some "
+                "points: every point needs at least one."
+            )
         return Neighborhoods(index, count, nearest)
 
 
@@ -85,7 +100,11 @@ def _fitted(search: Any, points: np.ndarray) -> Any:
 def _ask(
     finder: Any, X: np.ndarray, k: int, n_points: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return distances and positions (n, k), nearest first, from a search object."""
+    """Return distances and positions (n, k), nearest first, from a search object.
+
+    Approximate indexes that find fewer say so by the position -1 or an infinite
+    distance: these come last, infinitely far.
+    """
     distance, found = finder.kneighbors(X, n_neighbors=k)
     distance = np.asarray(distance, dtype=np.float64)
     found = np.asarray(found, dtype=np.intp)
@@ -95,6 +114,8 @@ def _ask(
             f"search={finder!r} returned distances of shape {distance.shape} and "
             f"indices of shape {found.shape} from kneighbors; expected {wanted} both."
         )
+    is_lost = (found == -1) | ~np.isfinite(distance)
+    distance, found = np.where(is_lost, np.inf, distance), np.where(is_lost, 0, found)
     if found.size and (found.min() < 0 or found.max() >= n_points):
         raise ValueError(
             f"search={finder!r} returned indices outside 0 .. {n_points - 1}."

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from pursuit._threads import deal
 from ._hulls import hull_bounds, hull_distances, hull_paths
 from ._hyperplane_bounds import hyperplane_bounds
 from ._hyperplane_paths import hyperplane_paths, path, reconstructions
-from ._hyperplanes import hyperplane_distances
+from ._hyperplanes import component_distances, hyperplane_distances
 
 __all__ = [
     "Hulls",
@@ -214,13 +215,13 @@ class Hyperplanes:
     def _one_by_one(
         self, query: Query, penalties: np.ndarray, numbers: np.ndarray
     ) -> np.ndarray:
-        out = query.empty(len(penalties), len(numbers))
-        wanted = np.ones(query.hoods.count.shape, dtype=bool)
+        out, T = query.empty(len(penalties), len(numbers)), query.tangents
         for k, n_neighbors in enumerate(numbers.tolist()):
             some = replace(query, hoods=query.hoods.first(n_neighbors))
-            for j, penalty in enumerate(penalties.tolist()):
-                shape = replace(self, penalty=penalty)
-                out[:, :, j, k] = shape.distances(some, wanted)
+            found = query.empty(len(penalties))
+            settings = (T.vectors, penalties, self.n_components)
+            some.run(component_distances, T.spot, found, settings=settings)
+            out[..., k] = found
         return out
 
 
@@ -285,7 +286,8 @@ def hyperplane_distance(
         λ of the weight decay; 0 is the plain hyperplane, and the distance goes to
         that of the mean as λ grows.
     n_components : float or None, default=None
-        Principal directions kept: a number, or a share of the variance below 1.
+        Principal directions kept: a number, or a share of the variance below 1; None
+        or 0 keeps all.
     tangents : array-like of shape (m, d), optional
         Further directions in which the hyperplane may be walked.
 
@@ -310,7 +312,10 @@ def hyperplane_distance(
     2.0
     """
     query = _one(x, neighbors, tangents)
-    shape = Hyperplanes(float(penalty), float(n_components or 0.0))
+    components = 0.0 if n_components is None else n_components
+    _check_at_least_zero("penalty", penalty)
+    _check_at_least_zero("n_components", components)
+    shape = Hyperplanes(float(penalty), float(components))
     return float(np.sqrt(shape.distances(query, np.ones((1, 1), dtype=bool))[0, 0]))
 
 
@@ -351,13 +356,34 @@ def _one(x: Any, neighbors: Any, tangents: Any = None) -> Query:
             f"neighbors has shape {points.shape} and x {x.shape}: expected (K, d) with "
             "K of at least 1, and (d,)."
         )
+    _check_finite("x", x)
+    _check_finite("neighbors", points)
     index = np.arange(len(points))[None, None]
     count = np.full((1, 1), len(points))
     hoods = Neighborhoods(index, count, np.zeros((1, 1)))
     T = no_tangents(hoods, points.shape[1])
     if tangents is not None:
-        T = Tangents(np.array(tangents, dtype=np.float64, ndmin=2)[None], T.spot)
+        T = Tangents(_checked_tangents(tangents, len(x))[None], T.spot)
     return Query(points, x[None], hoods, T, 1)
+
+
+def _checked_tangents(tangents: Any, d: int) -> np.ndarray:
+    T = np.array(tangents, dtype=np.float64, ndmin=2, order="C")
+    if T.ndim != 2 or T.shape[1] != d:
+        raise ValueError(f"tangents has shape {T.shape}: expected (m, d) = (any, {d}).")
+    _check_finite("tangents", T)
+    return T
+
+
+def _check_finite(name: str, array: np.ndarray) -> None:
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} holds NaN or infinity: expected finite numbers.")
+
+
+def _check_at_least_zero(name: str, value: Any) -> None:
+    # Negated, so that NaN is refused as well.
+    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+        raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
 
 
 def gram_path(H: Any, penalty: float = 0.0) -> np.ndarray:
@@ -388,6 +414,8 @@ def gram_path(H: Any, penalty: float = 0.0) -> np.ndarray:
     H = np.array(H, dtype=np.float64, order="C")
     if H.ndim != 2 or H.shape[0] != H.shape[1]:
         raise ValueError(f"H has shape {H.shape}: expected a square matrix.")
+    _check_finite("H", H)
+    _check_at_least_zero("penalty", penalty)
     out = np.empty(len(H))
     path(H, len(H), float(penalty), np.empty(len(H)), out)
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,12 @@ KINDS = (
 class ImageTangents(BaseEstimator):
     """Tangents of small transformations of images, from their gradients.
 
-    For an image ``f`` with gradients ``f_x``, ``f_y``, and coordinates from -1 to 1
-    around its middle: shifts ``f_x``, ``f_y``; rotation ``y f_x - x f_y``; scaling
-    ``x f_x + y f_y``; stretching ``x f_x - y f_y`` and, along the diagonals,
-    ``y f_x + x f_y``; thickening ``f_x² + f_y²``.  A coefficient of 1 moves the border
-    of the image by ``pixels``.
+    For an image ``f`` with gradients ``f_x``, ``f_y``, and coordinates around its
+    middle, from -1 to 1 along its longer side: shifts ``f_x``, ``f_y``; rotation
+    ``y f_x - x f_y``; scaling ``x f_x + y f_y``; stretching ``x f_x - y f_y`` and,
+    along the diagonals, ``y f_x + x f_y``; thickening ``sqrt(f_x² + f_y²)``, which
+    moves all edges outwards.  A coefficient of 1 moves the border of the image by
+    ``pixels``.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ class ImageTangents(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from pursuit.neighbors.tangents import ImageTangents
+    >>> from pursuit.neighbors import ImageTangents
     >>> images = np.tile(np.arange(4.0), 4)[None]  # brighter to the right
     >>> ImageTangents((4, 4), kinds=["horizontal shift"], pixels=1.0)(images)[0, 0, :4]
     array([1., 1., 1., 1.])
@@ -89,9 +91,12 @@ class ImageTangents(BaseEstimator):
         X = np.asarray(X)
         height, width = self._checked_shape(X)
         kinds = self._checked_kinds()
+        self._check_pixels()
         images = X.reshape(len(X), height, width)
         down, right = np.gradient(images, axis=(1, 2))
-        y, x = _coordinates(height)[:, None], _coordinates(width)[None]
+        # One scale for both axes: circles are to turn into themselves.
+        half = max(height, width) / 2
+        y, x = _coordinates(height, half)[:, None], _coordinates(width, half)[None]
         made = {
             "horizontal shift": lambda: right,
             "vertical shift": lambda: down,
@@ -99,7 +104,7 @@ class ImageTangents(BaseEstimator):
             "scaling": lambda: x * right + y * down,
             "stretching": lambda: x * right - y * down,
             "diagonal stretching": lambda: y * right + x * down,
-            "thickening": lambda: right**2 + down**2,
+            "thickening": lambda: np.hypot(right, down),
         }
         out = np.empty((len(X), len(kinds), height * width), dtype=down.dtype)
         for j, kind in enumerate(kinds):
@@ -129,7 +134,13 @@ class ImageTangents(BaseEstimator):
             )
         return kinds
 
+    def _check_pixels(self) -> None:
+        pixels: Any = self.pixels
+        is_number = isinstance(pixels, Real) and not isinstance(pixels, bool)
+        if not is_number or not np.isfinite(pixels):
+            raise ValueError(f"pixels={pixels!r} must be a finite number.")
 
-def _coordinates(n: int) -> np.ndarray:
-    """Return the positions of n pixels between -1 and 1, borders at the ends."""
-    return (np.arange(n) - (n - 1) / 2) / (n / 2)
+
+def _coordinates(n: int, half: float) -> np.ndarray:
+    """Return the positions of n pixels around their middle, in lengths ``half``."""
+    return (np.arange(n) - (n - 1) / 2) / half

@@ -113,6 +113,21 @@ def test_posterior_functions():
     assert ancll(posterior, codes, weight) == pytest.approx(by_hand / 4)
 
 
+def test_probabilities_of_huge_logits_sum_to_one():
+    model = DensityClassifier(ParzenWindows(1e-6)).fit([[-1.0, 0], [1, 0]], [0, 1])
+    found = model.predict_proba([[0, 1e3], [0, 100.0], [0, 1.0], [0, 1e300]])
+    assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    logs = np.array([[-1e17, -1e17], [-1e17, -np.inf]])
+    found = np.exp(log_posteriors(logs, np.log([0.5, 0.5])))
+    assert_array_equal(found, [[0.5, 0.5], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_log_density(bad):
+    with pytest.raises(ValueError, match="NaN or \\+inf"):
+        log_posteriors(np.array([[0.0, bad]]), np.log([0.5, 0.5]))
+
+
 def test_best_temperature_is_a_minimum(rng):
     logs = 40 * rng.standard_normal((400, 3))
     codes = (logs / 8 + rng.gumbel(size=logs.shape)).argmax(axis=1)
@@ -217,8 +232,12 @@ class NoWeights(BaseEstimator):
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"priors": [1.0]}, "2 numbers"),
+        ({"priors": [1.0]}, "2 finite numbers"),
         ({"priors": [1, 1]}, "sum to 1"),
+        ({"priors": [np.nan, 1]}, "priors=.*2 finite numbers"),
+        ({"priors": ["a", "b"]}, "priors=.*2 finite numbers"),
+        ({"priors": {"day": 1.0}}, "priors=.*2 finite numbers"),
+        ({"param_grid": []}, "has no settings"),
         ({"temperature": 0}, "temperature=0"),
         ({"temperature": "warm"}, "temperature='warm'"),
         ({"tune_by": "luck"}, "tune_by='luck'"),
@@ -251,7 +270,56 @@ def test_weights_need_a_density_that_takes_them(moons):
         DensityClassifier(NoWeights()).fit(X, y, np.arange(1, len(y) + 1))
 
 
+class Moody(NoWeights):
+    """Log-densities that are NaN for some settings."""
+
+    def __init__(self, mood=0.0):
+        self.mood = mood
+
+    def score_samples(self, X):
+        return super().score_samples(X) + self.mood
+
+
+@pytest.mark.parametrize("tune_by", ["ancll", "error"])
+def test_settings_without_numbers_rank_last(moons, tune_by):
+    grid = {"mood": [np.nan, 0.0, np.inf]}
+    model = DensityClassifier(Moody(), param_grid=grid, tune_by=tune_by).fit(*moons)
+    assert model.best_params_ == {"mood": 0.0}
+    with pytest.raises(ValueError, match="with every setting"):
+        DensityClassifier(Moody(np.nan), temperature="auto").fit(*moons)
+
+
 # -- outliers ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "density", [ParzenWindows(0.5), ParzenWindows(), ManifoldParzen()], ids=str
+)
+def test_outliers_among_the_training_rows(density):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((300, 10)), 6 * rng.standard_normal((15, 10))])
+    model = DensityOutlierDetector(density)
+    labels = model.fit_predict(X)
+    left_out = model.density_.loo_score_samples()
+    assert_array_equal(labels, np.where(left_out < model.offset_, -1, 1))
+    assert (labels[300:] == -1).mean() > 0.8
+    new = DensityOutlierDetector(density).fit(X[:-1])
+    assert new.predict(X[-1:]) == labels[-1]
+
+
+def test_training_rows_by_their_own_kernels_are_no_outliers():
+    """Which is why those there once are left out; what was there twice is not."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((300, 10)), 6 * rng.standard_normal((3, 10))])
+    weight = np.append(np.ones(300), [0.0, 2.0, 1.0])
+    model = DensityOutlierDetector(ParzenWindows(0.5)).fit(X, sample_weight=weight)
+    own = model.density_.score_samples(X[weight > 0])
+    assert (own > model.offset_).all()
+    assert model.predict(X[300:]).tolist() == [-1, 1, -1]
+    assert model.fit_predict(X, sample_weight=weight)[300:].tolist() == [-1, 1, -1]
+
+
+# -- outliers: new rows ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -269,7 +337,7 @@ def test_false_alarms_among_new_rows(density):
         model.decision_function(new), model.score_samples(new) - model.offset_
     )
     # A threshold at the training rows' own densities would reject far more.
-    own = np.quantile(model.score_samples(X), 0.1)
+    own = np.quantile(model.density_.score_samples(X), 0.1)
     assert np.mean(model.score_samples(new) < own) > 0.2
 
 

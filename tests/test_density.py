@@ -2,6 +2,8 @@
 
 import pickle
 import re
+import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -10,13 +12,20 @@ import pytest
 import reference
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import trapezoid
+from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from pursuit import LocalGaussianDensity, ManifoldParzen, ParzenWindows, datasets
+from pursuit._threads import allowed_threads, deal
 from pursuit.datasets import make_spiral, spiral_log_density
+from pursuit.densities import left_out, local_weights
+from pursuit.densities.downdates import corrected
+from pursuit.densities.local_weights import nearest
+from pursuit.estimators import _mixtures
 from pursuit.kernels import Gaussian
 
 # Settings of a density on rows near a curve in few or many dimensions.
@@ -139,6 +148,131 @@ def test_local_density_with_more_features_than_rows():
     assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("shape", [(30, 2), (4, 10), (8, 20)])
+def test_more_components_than_directions_are_all(shape):
+    X, Z = curve(*shape), curve(6, shape[1], seed=1)
+    everything = LocalGaussianDensity(2.0, 0.3).fit(X).score_samples(Z)
+    for d in (min(shape), min(shape) + 1, 50):
+        found = LocalGaussianDensity(2.0, 0.3, d).fit(X).score_samples(Z)
+        assert_allclose(found, everything, rtol=1e-12)
+
+
+def literal(X, Z, k, d, sigma):
+    """As the algorithm box, without squares: singular vectors of the neighbours."""
+    logs = []
+    for x in X:
+        near = np.argsort(((X - x) ** 2).sum(axis=1), kind="stable")[1 : k + 1]
+        _, s, V = np.linalg.svd((X[near] - x) / np.sqrt(len(near)))
+        spectrum = np.zeros(X.shape[1])
+        spectrum[: len(s)] = s**2
+        spectrum[X.shape[1] if d is None else d :] = 0.0
+        spectrum += sigma**2
+        squares = (((Z - x) @ V.T) ** 2 / spectrum).sum(axis=1)
+        logs.append(-0.5 * (squares + np.log(2 * np.pi * spectrum).sum()))
+    return logsumexp(logs, axis=0) - np.log(len(X))
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1e-6, 1e-8])
+@pytest.mark.parametrize("d", [None, 1, 2])
+@pytest.mark.parametrize("n_features, k", [(3, 8), (4, 2), (12, 4), (12, 18)])
+def test_tiny_widths_where_columns_depend_on_others(n_features, k, d, sigma):
+    rng = np.random.default_rng(0)
+    plane = rng.standard_normal((2, n_features))
+    X, Z = rng.standard_normal((25, 2)) @ plane, rng.standard_normal((9, 2)) @ plane
+    Z[5:] = rng.standard_normal((4, n_features))
+    model = ManifoldParzen(k, d, sigma).fit(X)
+    expected = literal(X, Z, k, d, sigma)
+    assert_allclose(model.score_samples(Z), expected, rtol=1e-8)
+    left_out = [
+        literal(np.delete(X, i, axis=0), X[i : i + 1], k, d, sigma)[0]
+        for i in range(len(X))
+    ]
+    assert_allclose(model.loo_score_samples(), left_out, rtol=1e-8)
+
+
+FAR = [
+    ManifoldParzen(3, None, 0.3),
+    ManifoldParzen(5, 1, 0.3),
+    ParzenWindows(0.3),
+    LocalGaussianDensity(1.0, 0.3),
+    LocalGaussianDensity(1.0, 1e-9),
+]
+
+
+@pytest.mark.parametrize("model", FAR, ids=str)
+@pytest.mark.parametrize("n_features", [2, 12])
+def test_no_density_where_distances_overflow(model, n_features):
+    model = clone(model).fit(curve(30, n_features))
+    near = np.full((1, n_features), 3.0)
+    distances = [1e3, 1e10, 1e70, 1e100, 1e149, 1e152, 1e160, 1e300]
+    logs = [model.score_samples(x * near)[0] for x in (1, *distances)]
+    assert np.isneginf(logs[-3:]).all()
+    assert all(a > b or a == b == -np.inf for a, b in pairwise(logs))
+
+
+# -- threads and memory ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [None, 1.5])
+def test_distances_keep_to_threads_and_memory(weight, monkeypatch):
+    used = []
+
+    def spy(work, items, n_threads):
+        used.append(n_threads)
+        deal(work, items, n_threads)
+
+    monkeypatch.setattr(local_weights, "deal", spy)
+    X = curve(1500, 3)
+    weights = None if weight is None else np.where(np.arange(1500) % 9, 1.0, weight)
+    model = ManifoldParzen(5, None, 0.1, max_memory="2 MiB")
+    model.fit(X[:50])
+    tracemalloc.start()
+    model.fit(X, sample_weight=weights)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used
+    assert max(used) <= allowed_threads()
+    assert peak < 3 * 2**20
+    assert_array_equal(
+        model.score_samples(X[:9]),
+        ManifoldParzen(5, None, 0.1).fit(X, sample_weight=weights).score_samples(X[:9]),
+    )
+
+
+def test_no_neighbours_need_no_distances(monkeypatch):
+    monkeypatch.setattr(local_weights, "_each_block", None)
+    ParzenWindows(0.3).fit(curve(20, 2), sample_weight=np.arange(20))
+
+
+def test_careful_form_keeps_to_the_memory():
+    X, Z = curve(12, 40), curve(20_000, 40, seed=1)
+    model = ManifoldParzen(5, None, 1e-6, max_memory="1 MiB").fit(X)
+    assert model._gaussians.is_delicate
+    expected = model.score_samples(Z[-3:])
+    tracemalloc.start()
+    found = model.score_samples(Z)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * Z.nbytes + 2**21  # the queries as given, in the frame, contiguous
+    assert_allclose(found[-3:], expected, rtol=1e-14)
+
+
+def test_leave_one_out_keeps_blas_to_one_thread(monkeypatch):
+    seen = []
+
+    def spy(*given):
+        blas = threadpool_info()
+        seen.append(max(b["num_threads"] for b in blas if b["user_api"] == "blas"))
+        return corrected(*given)
+
+    monkeypatch.setattr(left_out, "corrected", spy)
+    model = ManifoldParzen(5, None, 0.3).fit(curve(60, 3))
+    with threadpool_limits(2):
+        found = model.loo_score_samples()
+    assert set(seen) == {1}
+    assert_allclose(found, model.set_params(n_jobs=1).loo_score_samples(), rtol=1e-12)
+
+
 # -- densities ---------------------------------------------------------------------
 
 MIXTURES = [
@@ -184,6 +318,25 @@ def test_mass_of_the_local_density(n_features):
         normal.score_samples(X), model.score_samples(X) - normal.log_mass_, rtol=1e-12
     )
     assert normal.log_mass_ == pytest.approx(np.log(mass), abs=0.05)
+
+
+@pytest.mark.parametrize("width", [5.0, 300.0])
+@pytest.mark.parametrize("n_features", [2, 10])
+def test_mass_of_wide_neighbourhoods_is_that_of_one_gaussian(n_features, width):
+    X = np.random.default_rng(0).standard_normal((100, n_features))
+    found = LocalGaussianDensity(width, 0.3).fit(X).normalizer(4000, random_state=0)
+    limit = 1.0 if width > 100 else found.mass
+    assert found.standard_error < 0.1 * found.mass
+    assert abs(found.mass - limit) < 4 * found.standard_error
+    assert 0.5 < found.mass < 2.0
+
+
+def test_a_mass_that_is_not_to_be_trusted_is_told():
+    X = np.random.default_rng(0).standard_normal((30, 60))
+    model = LocalGaussianDensity(50.0, 0.5, normalize=True, random_state=0)
+    with pytest.warns(UserWarning, match="relative standard error .* smaller width"):
+        model.fit(X)
+    assert np.isfinite(model.log_mass_)
 
 
 @pytest.mark.parametrize(
@@ -286,6 +439,128 @@ def test_leave_one_out_of_the_local_density():
     )
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ParzenWindows(0.3),
+        lambda: LocalGaussianDensity(0.5, 0.3),
+        # With all neighbours, each weighs the same whatever the weights are.
+        lambda: ManifoldParzen(None, 0, 0.3),
+    ],
+)
+def test_leave_one_out_has_the_weights(make):
+    X = curve(25, 3)
+    weight = np.random.default_rng(0).uniform(0.01, 5.0, 25)
+    weight[3] = 1e20
+    expected = []
+    for i in range(25):
+        rest = np.arange(25) != i
+        model = make().fit(X[rest], sample_weight=weight[rest])
+        expected.append(model.score_samples(X[i : i + 1])[0])
+    model = make().fit(X, sample_weight=weight)
+    assert_allclose(model.loo_score_samples(), expected, rtol=1e-9)
+
+
+def test_a_search_has_the_weights():
+    """The narrow half of the data decides when it weighs almost everything."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([0.01 * rng.standard_normal((60, 2)), rng.standard_normal((60, 2))])
+    weight = np.repeat([100.0, 0.01], 60)
+    for make in (ParzenWindows, LocalGaussianDensity):
+        narrow = make().fit(X, sample_weight=weight)
+        wide = make().fit(X, sample_weight=weight[::-1])
+        assert narrow.bandwidth_ < wide.bandwidth_
+        best = max(row["score"] for row in narrow.search_)
+        mean = np.average(narrow.loo_score_samples(), weights=weight)
+        assert best == pytest.approx(mean, rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1 / 60, 0.5, 2.0, 7.0])
+def test_the_scale_of_weights_changes_no_search(scale):
+    X, Z = curve(60, 3), curve(20, 3, seed=1)
+    plain = ManifoldParzen().fit(X)
+    scaled = ManifoldParzen().fit(X, sample_weight=np.full(60, scale))
+    assert scaled.n_neighbors_ == plain.n_neighbors_
+    assert scaled._gaussians.neighbourhoods.indices.shape[1] == plain.n_neighbors_
+    assert_allclose(scaled.score_samples(Z), plain.score_samples(Z), rtol=1e-10)
+    weight = np.arange(60) % 3
+    weighted = ManifoldParzen().fit(X, sample_weight=weight)
+    repeated = ManifoldParzen().fit(np.repeat(X, weight, axis=0))
+    assert_allclose(weighted.score_samples(Z), repeated.score_samples(Z), rtol=1e-9)
+
+
+def test_a_search_looks_for_neighbours_once(monkeypatch):
+    asked = []
+
+    def spy(X, k, *more):
+        asked.append(k)
+        return nearest(X, k, *more)
+
+    for module in (local_weights, left_out, _mixtures):
+        monkeypatch.setattr(module, "nearest", spy)
+    model = ManifoldParzen().fit(curve(80, 3))
+    assert asked == [65, model.n_neighbors_]  # for the search, for the mixture
+
+
+@pytest.mark.parametrize("make", [ParzenWindows, LocalGaussianDensity])
+@pytest.mark.parametrize("jitter", [1e-6, 1e-9, 1e-12])
+def test_widths_where_most_rows_have_a_near_twin(make, jitter):
+    rng = np.random.default_rng(0)
+    X, Z = rng.standard_normal((100, 2)), rng.standard_normal((500, 2))
+    twins = X[:60] + jitter * rng.standard_normal((60, 2))
+    X = np.vstack([X, twins])
+    found = make().fit(X).score(Z)
+    assert found > max(ParzenWindows(s).fit(X).score(Z) for s in (0.2, 0.4, 0.8)) - 1.5
+    spread = np.sqrt(X.var(axis=0).mean())
+    grid = make().tuning_grid(X)
+    assert max(grid["bandwidth"]) > 0.25 * spread
+    assert len(grid["bandwidth"]) <= 10
+
+
+@pytest.mark.parametrize("make", [ParzenWindows, ManifoldParzen, LocalGaussianDensity])
+def test_nearest_distances_that_underflow_leave_a_width(make):
+    rng = np.random.default_rng(0)
+    X = np.vstack([1e-200 * rng.standard_normal((30, 2)), rng.standard_normal((5, 2))])
+    model = make().fit(X)
+    assert model.bandwidth_ > 0
+    assert min(model.tuning_grid(X)["bandwidth"]) > 0
+    assert np.isfinite(model.score_samples(X)).all()
+
+
+def test_local_density_searches_beyond_its_grid():
+    X = np.random.default_rng(0).standard_normal((60, 5))
+    model = LocalGaussianDensity().fit(X)
+    widths = sorted({row["width"] for row in model.search_})
+    best = max(model.search_, key=lambda row: row["score"])
+    assert (best["width"], best["bandwidth"]) == (model.width_, model.bandwidth_)
+    again = LocalGaussianDensity(2 * model.width_, model.bandwidth_).fit(X)
+    assert again.loo_score_samples().mean() < best["score"] + 1e-3
+    assert widths[-1] > 60 * widths[0]
+
+
+@pytest.mark.parametrize("make", [ManifoldParzen, LocalGaussianDensity])
+@pytest.mark.parametrize("column", [[0.0, 0.0], [1.0, 1.0]], ids=["constant", "sum"])
+def test_a_likelihood_without_bound_is_told(make, column):
+    X = np.random.default_rng(0).standard_normal((50, 2))
+    X = np.column_stack([X, X @ column])
+    with pytest.warns(UserWarning, match="grows as bandwidth goes to 0.* or give band"):
+        assert make().fit(X).bandwidth_ > 0
+
+
+def test_neighbours_used():
+    X = curve(10, 2)
+    assert ManifoldParzen(1000, None, 0.3).fit(X).n_neighbors_ == 9
+    assert ManifoldParzen(bandwidth=0.3).fit(X[:2]).n_neighbors_ == 1
+
+
+def test_grids_need_a_table_of_numbers():
+    with pytest.raises(ValueError, match="NaN"):
+        LocalGaussianDensity().tuning_grid([[np.nan], [1.0]])
+    X = curve(40, 2)
+    shuffled = LocalGaussianDensity().tuning_grid(X[::-1])
+    assert shuffled == LocalGaussianDensity().tuning_grid(X)
+
+
 def test_leaving_out_the_own_gaussian_only_is_wrong(spiral):
     """It prefers two neighbours, which new points refute; the exact one does not."""
     new = make_spiral(2000, random_state=1)
@@ -375,6 +650,7 @@ def test_repeated_rows_are_neighbours_as_in_the_algorithm_box():
     ],
     ids=["one row", "equal rows", "two rows", "duplicates", "constant", "a line"],
 )
+@pytest.mark.filterwarnings("ignore:The leave-one-out likelihood grows")
 def test_degenerate_data(make, X):
     model = make().fit(X)
     assert np.isfinite(model.score_samples(X)).all()
@@ -403,7 +679,7 @@ def test_degenerate_data(make, X):
         (ManifoldParzen(neighborhood=3), "neighborhood=3 must be 'hard' or a kernel"),
         (ManifoldParzen(neighborhood="linear"), "gives negative weights"),
         (ManifoldParzen(max_memory="much"), "max_memory='much'"),
-        (ManifoldParzen(n_jobs=0), "n_jobs=0"),
+        (ManifoldParzen(n_jobs=0), "n_jobs=0 must be .* or None or -1"),
         (ParzenWindows(bandwidth=-1), "bandwidth=-1"),
         (LocalGaussianDensity(width=0), "width=0"),
         (LocalGaussianDensity(normalize="yes"), "normalize='yes'"),

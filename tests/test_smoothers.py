@@ -61,6 +61,23 @@ def test_leave_one_out_chooses_the_width(sinc):
     assert model.score(X, np.sinc(X[:, 0] / np.pi)) > 0.95
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e200])
+def test_units_of_the_targets(sinc, scale):
+    X, y = sinc
+    plain, scaled = NadarayaWatson().fit(X, y), NadarayaWatson().fit(X, scale * y)
+    assert scaled.kernel_.gamma == plain.kernel_.gamma
+    assert_allclose(scaled.predict(X), scale * plain.predict(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e140])
+def test_units_of_the_points(sinc, scale):
+    X, y = sinc
+    expected = NadarayaWatson().fit(X, y).predict(X)
+    assert_allclose(
+        NadarayaWatson().fit(scale * X, y).predict(scale * X), expected, rtol=1e-8
+    )
+
+
 def test_far_away_the_nearest_row_answers():
     model = NadarayaWatson(gamma=1.0).fit([[0.0], [1.0], [3.0]], [1.0, 2.0, 7.0])
     assert_array_equal(model.predict([[1e3], [-1e3]]), [7.0, 1.0])
@@ -72,8 +89,8 @@ def test_far_away_the_nearest_row_answers():
     "kernel, gamma, error",
     [
         ("linear", 1.0, "has negative values"),
-        ("rbf", -1.0, "gamma must be a positive"),
-        ("rbf", "wide", "gamma must be a positive"),
+        ("rbf", -1.0, "gamma=-1.0 must be a positive finite number"),
+        ("rbf", "wide", "gamma='wide' must be .* or 'loo' or 'median'"),
         ("box", 1.0, "kernel='box' is unknown"),
     ],
 )

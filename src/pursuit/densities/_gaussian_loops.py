@@ -101,7 +101,7 @@ def add_by_products(
             add_squares(F[i], g, is_triangular, t, fitted)
         for q in range(b):
             rest = precision * square[q] - fitted[q]
-            square[q] = log_heights[i] - 0.5 * (rest if rest > 0.0 else 0.0)
+            square[q] = log_heights[i] - 0.5 * (0.0 if rest <= 0.0 else rest)
         add_terms(square, top, total)
 
 
@@ -148,7 +148,7 @@ def add_left_out(
             for q in range(b):
                 terms[q] -= c * (s[a, q] * s[a, q])
         for q in range(b):
-            rest = terms[q] if terms[q] > 0.0 else 0.0
+            rest = 0.0 if terms[q] <= 0.0 else terms[q]
             terms[q] = log_heights[i, m] - 0.5 * rest
         for p in range(neighbours.shape[1]):
             q = places[neighbours[i, p]] - start

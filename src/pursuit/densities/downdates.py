@@ -9,7 +9,8 @@ and all directions kept,
     log det C = log det A + log(1 - c_p q_0/z),
 
 so that one eigendecomposition of S gives every neighbour p and every σ. With d leading
-directions only, each pair of centre and neighbour needs a decomposition of its own.
+directions only, or where σ is so small that 1 - c_p q_0/z has no digits left, each pair
+of centre and neighbour needs a decomposition of its own.
 
 Letters: c centres, n features, E = k + 1 neighbours, s values of σ², D numbers of
 directions.
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .gaussians import covers_features, decomposed, log_gaussians
+from .gaussians import EPS, covers_features, decomposed, log_gaussians
 
 # Numbers held at a time for pairs of a centre and a neighbour.
 _PAIRS = 1 << 20
@@ -57,8 +58,12 @@ def corrected(
     masses: np.ndarray,
     models: Models,
     is_asked: np.ndarray,
+    tolerance: float,
 ) -> np.ndarray:
-    """Return log N at each neighbour of a Gaussian made without it, (c, E, models)."""
+    """Return log N at each neighbour of a Gaussian made without it, (c, E, models).
+
+    Only pairs that are asked for are certain to be there, exact to some nats.
+    """
     c, E, n = differences.shape
     out = np.empty((c, E, len(models.components), len(models.variances)))
     largest = max(min(E - 1, n), 0)
@@ -67,12 +72,33 @@ def corrected(
             out[:, :, i] = _spherical(differences, models.variances)
         elif d == largest:
             out[:, :, i] = _downdated(differences, masses, models.variances)
+            pairs = is_asked & _are_sharp(differences, models, tolerance)[:, None]
+            _reduce(out[:, :, i], differences, masses, pairs, d, models, tolerance)
         else:
-            centre, place = np.nonzero(is_asked)
-            out[centre, place, i] = _reduced(
-                differences, masses, centre, place, d, models.variances
-            )
+            _reduce(out[:, :, i], differences, masses, is_asked, d, models, tolerance)
     return out.reshape(c, E, len(models.components) * len(models.variances))
+
+
+def _are_sharp(differences: np.ndarray, models: Models, tolerance: float) -> np.ndarray:
+    """Return for which centres the closed form may lose more than some nats, (c,)."""
+    squares = np.einsum("ijk,ijk->ij", differences, differences).max(axis=1)
+    return 4.0 * EPS * squares / models.variances.min() > tolerance
+
+
+def _reduce(
+    out: np.ndarray,
+    differences: np.ndarray,
+    masses: np.ndarray,
+    pairs: np.ndarray,
+    d: int,
+    models: Models,
+    tolerance: float,
+) -> None:
+    """Write the values of some pairs of a centre and a neighbour, (c, E) bool."""
+    centre, place = np.nonzero(pairs)
+    out[centre, place] = _reduced(
+        differences, masses, centre, place, d, models.variances, tolerance
+    )
 
 
 def _spherical(differences: np.ndarray, variances: np.ndarray) -> np.ndarray:
@@ -125,6 +151,7 @@ def _reduced(
     place: np.ndarray,
     d: int,
     variances: np.ndarray,
+    tolerance: float,
 ) -> np.ndarray:
     """Return log N at pairs of centre and neighbour, d directions kept: (pairs, s)."""
     _, E, n = differences.shape
@@ -135,5 +162,7 @@ def _reduced(
         weights = masses[i]
         weights[np.arange(len(i)), p] = 0.0
         A = differences[i] * np.sqrt(normalised(weights))[:, :, None]
-        out[a : a + height] = log_gaussians(A, differences[i, p], d, variances)
+        out[a : a + height] = log_gaussians(
+            A, differences[i, p], d, variances, tolerance
+        )
     return out

@@ -6,6 +6,7 @@ Letters: c matrices A (K, n) whose rows spread a Gaussian, AᵀA its covariance 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +15,11 @@ import numpy as np
 BLOCK = 128
 # Features up to which covariances are used rather than Gram matrices.
 FEW_FEATURES = 8
+# Largest coordinate, in a frame, at which there is a density above 0.
+FARTHEST = 1e150
+# Largest error of a log-density, in nats, that a fast form may be feared to have.
+LARGEST_ERROR = 1e-8
+EPS = float(np.finfo(np.float64).eps)
 
 
 def descending(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -22,25 +28,55 @@ def descending(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
 
 
+def singular(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return n eigenvalues and eigenvectors, as rows, of AᵀA, from A itself.
+
+    As exact as A is: no square is formed, in which small eigenvalues would be lost.
+    """
+    c, K, n = A.shape
+    if n > K:
+        A = np.concatenate([A, np.zeros((c, n - K, n))], axis=1)
+    _, s, V = np.linalg.svd(A, full_matrices=False)
+    return s**2, V
+
+
 def covers_features(n_neighbours: int, n_features: int) -> bool:
     """Return whether covariances are decomposed, rather than Gram matrices."""
     return n_neighbours > 0 and n_features <= max(n_neighbours, FEW_FEATURES)
 
 
-def decomposed(A: np.ndarray, is_direct: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (c, r) and eigenvectors as rows, of AᵀA or of A Aᵀ."""
+def decomposed(
+    A: np.ndarray, is_direct: bool, is_sharp: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues (c, r) and eigenvectors as rows, of AᵀA or of A Aᵀ.
+
+    ``is_sharp`` asks for them without squares, where the former are wanted.
+    """
+    if is_direct and is_sharp:
+        return singular(A)
     At = A.transpose(0, 2, 1)
     spectrum, vectors = descending(At @ A if is_direct else A @ At)
     return spectrum, np.ascontiguousarray(vectors.transpose(0, 2, 1))
 
 
 def log_gaussians(
-    A: np.ndarray, x: np.ndarray, d: int, variances: np.ndarray
+    A: np.ndarray,
+    x: np.ndarray,
+    d: int,
+    variances: np.ndarray,
+    tolerance: float = LARGEST_ERROR,
 ) -> np.ndarray:
-    """Return log N(x; 0, d directions of AᵀA, plus σ²) for each A, x and σ²."""
+    """Return log N(x; 0, d directions of AᵀA, plus σ²) for each A, x and σ².
+
+    Where squares of A might cost more than ``tolerance`` nats, A itself is decomposed.
+    """
     n = x.shape[1]
+    largest = max(squared_sizes(A).max(), np.einsum("ij,ij->i", x, x).max())
+    if EPS * largest / variances.min() > tolerance:
+        return _log_gaussians_sharply(A, x, d, variances)
     is_direct = covers_features(*A.shape[1:])
     spectrum, axes = decomposed(A, is_direct)
+    d = min(d, spectrum.shape[1])
     along = x if is_direct else np.einsum("ijk,ik->ij", A, x)
     coordinates = np.einsum("ijk,ik->ij", axes, along)[:, :, None] ** 2
     kept = spectrum[:, :d, None] + variances
@@ -54,10 +90,52 @@ def log_gaussians(
     return -0.5 * (n * np.log(2.0 * np.pi) + log_det + q)
 
 
+def _log_gaussians_sharply(
+    A: np.ndarray, x: np.ndarray, d: int, variances: np.ndarray
+) -> np.ndarray:
+    n = x.shape[1]
+    _, s, V = np.linalg.svd(A, full_matrices=False)
+    kept, V = s[:, :d, None] ** 2 + variances, V[:, :d]
+    along = np.einsum("ijk,ik->ij", V, x)
+    across = x - np.einsum("ijk,ij->ik", V, along)
+    q = (along[:, :, None] ** 2 / kept).sum(axis=1)
+    q += np.einsum("ij,ij->i", across, across)[:, None] / variances
+    log_det = np.log(kept).sum(axis=1) + (n - V.shape[1]) * np.log(variances)
+    return -0.5 * (n * np.log(2.0 * np.pi) + log_det + q)
+
+
+def squared_sizes(A: np.ndarray) -> np.ndarray:
+    """Return the sum of squares of each matrix, (c,)."""
+    return np.einsum("ijk,ijk->i", A, A)
+
+
 def finished(top: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return the logarithm that a running log-sum-exp stands for."""
+    """Return the logarithm that a running log-sum-exp stands for.
+
+    A NaN is inf - inf of a distance that overflows: no density.
+    """
     with np.errstate(divide="ignore"):
-        return top + np.log(total)
+        logs = top + np.log(total)
+    return np.where(np.isnan(logs), -np.inf, logs)
+
+
+def are_far(Z: np.ndarray) -> np.ndarray:
+    """Return which rows are so far from the origin that squares may overflow."""
+    return ~(np.abs(Z).max(axis=1) <= FARTHEST)
+
+
+def mass_of_others(counts: np.ndarray) -> np.ndarray:
+    """Return for each row the summed counts of all others, without cancellation."""
+    before = np.append(0.0, np.cumsum(counts[:-1]))
+    after = np.append(0.0, np.cumsum(counts[:0:-1]))[::-1]
+    return before + after
+
+
+def row_blocks(n_rows: int, n_numbers: int, memory: int) -> Iterator[slice]:
+    """Yield slices of rows of so many numbers that fit into a quarter of the memory."""
+    height = int(np.clip(memory // (4 * 8 * max(n_numbers, 1)), 1, 4096))
+    for a in range(0, n_rows, height):
+        yield slice(a, min(a + height, n_rows))
 
 
 def query_blocks(

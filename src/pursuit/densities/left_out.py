@@ -17,12 +17,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pursuit._threads import allowed_threads, deal
+from pursuit._threads import allowed_threads, deal, one_blas_thread
 from pursuit.kernels import Kernel
 
 from . import _gaussian_loops as loops
 from .downdates import Models, corrected, normalised
-from .gaussians import covers_features, decomposed, finished, query_blocks
+from .gaussians import (
+    EPS,
+    LARGEST_ERROR,
+    covers_features,
+    decomposed,
+    finished,
+    mass_of_others,
+    query_blocks,
+    squared_sizes,
+)
 from .local_weights import kernel_values, nearest
 
 # Share of the memory for the arrays of a block of centres.
@@ -41,14 +50,20 @@ class LeftOut:
         The k + 1 nearest other rows, or all others if they are fewer.
     masses : ndarray of shape (l, E)
         The c_h.
+    counts : ndarray of shape (l,)
+        Weights of the Gaussians. Neighbourhoods count each row once.
     memory, n_threads : int
+    tolerance : float
+        Largest error, in nats, for which the fast forms are used.
     """
 
     X: np.ndarray
     neighbours: np.ndarray
     masses: np.ndarray
+    counts: np.ndarray
     memory: int
     n_threads: int
+    tolerance: float = LARGEST_ERROR
 
     def log_densities(self, models: Models, rows: np.ndarray) -> np.ndarray:
         """Return log p of some rows, each under the mixture of all others.
@@ -68,16 +83,51 @@ class LeftOut:
         total = np.zeros((n_models, len(rows)))
         places = np.full(len(self.X), -1)
         places[rows] = np.arange(len(rows))
-        for here in self._blocks(n_models):
-            block = _Block.of(self, here, models, places)
-            self._add(block, rows, places, top, total)
-        return finished(top, total).reshape(shape) - np.log(len(self.X) - 1)
+        is_direct = self._is_direct(models)
+        # Small decompositions and products: threads of BLAS would only wait.
+        with one_blas_thread():
+            for group in self._groups(n_models, is_direct):
+                for block in self._made(group, models, places, is_direct):
+                    self._add(block, rows, places, top, total)
+        log_rest = np.log(mass_of_others(self.counts)[rows])
+        return finished(top, total).reshape(shape) - log_rest
 
-    def _blocks(self, n_models: int) -> list[slice]:
+    def _is_direct(self, models: Models) -> bool:
+        """Return whether factors act on differences, rather than on inner products.
+
+        These are slower in many dimensions, but lose no digits at a tiny σ.
+        """
+        n_near = self.neighbours.shape[1] - 1
+        if n_near < 1:
+            return False
+        error = 4.0 * EPS * np.square(self.X).sum(axis=1).max()
+        is_delicate = error / models.variances.min() > self.tolerance
+        return is_delicate or covers_features(n_near, self.X.shape[1])
+
+    def _groups(self, n_models: int, is_direct: bool) -> list[list[slice]]:
+        """Return slices of centres, in lists of those made at a time."""
+        n_threads = min(self.n_threads, allowed_threads())
         n_rows, E = self.neighbours.shape
-        size = E * (2 * self.X.shape[1] + 4 * E + 2 * n_models)
-        height = int(np.clip(self.memory // (_SHARE * 8 * size + 1), 1, n_rows))
-        return [slice(a, min(a + height, n_rows)) for a in range(0, n_rows, height)]
+        n = self.X.shape[1]
+        size = E * (2 * n + 4 * E + 2 * n_models)
+        size += (n_models + n) * n if is_direct else n_models * E
+        most = self.memory // (_SHARE * 8 * size * n_threads + 1)
+        height = int(np.clip(min(most, -(-n_rows // n_threads)), 1, n_rows))
+        starts = range(0, n_rows, height)
+        blocks = [slice(a, min(a + height, n_rows)) for a in starts]
+        return [blocks[a : a + n_threads] for a in range(0, len(blocks), n_threads)]
+
+    def _made(
+        self, group: list[slice], models: Models, places: np.ndarray, is_direct: bool
+    ) -> list[_Block]:
+        made: dict[int, _Block] = {}
+
+        def work(mine: Sequence[slice]) -> None:
+            for here in mine:
+                made[here.start] = _Block.of(self, here, models, places, is_direct)
+
+        deal(work, group, len(group))
+        return [made[here.start] for here in group]
 
     def _add(
         self,
@@ -104,8 +154,11 @@ def leave_out(
     k: int | None,
     kernel: Kernel | None,
     points: np.ndarray,
+    counts: np.ndarray,
     memory: int,
     n_threads: int,
+    tolerance: float = LARGEST_ERROR,
+    found: np.ndarray | None = None,
 ) -> LeftOut:
     """Return the training set X, ready for leaving out rows of it.
 
@@ -119,15 +172,29 @@ def leave_out(
         Weights of the neighbours; None weighs them equally.
     points : ndarray of shape (l, n)
         The rows as the kernel knows them; X may be moved and scaled.
+    counts : ndarray of shape (l,)
+        How often each row stands in the data.
     memory, n_threads : int
+    tolerance : float
+        Largest error, in nats, for which the fast forms are used.
+    found : ndarray of int, optional
+        At least as many nearest other rows as are needed.
     """
-    n_others = len(X) - 1
-    n_near = n_others if k is None else min(k + 1, n_others)
-    neighbours = nearest(X, 0 if k == 0 else n_near, n_threads)
+    n_near = n_near_for(k, len(X))
+    if found is None:
+        found = nearest(X, n_near, memory, n_threads)
+    neighbours = np.ascontiguousarray(found[:, :n_near])
     masses = np.ones(neighbours.shape)
     if kernel is not None:
-        masses = kernel_values(points, neighbours, kernel)
-    return LeftOut(X, neighbours, masses, memory, n_threads)
+        masses = kernel_values(points, neighbours, kernel, memory)
+    return LeftOut(X, neighbours, masses, counts, memory, n_threads, tolerance)
+
+
+def n_near_for(k: int | None, n_rows: int) -> int:
+    """Return how many neighbours of every row leaving out needs for k: one more."""
+    if k == 0:
+        return 0
+    return n_rows - 1 if k is None else min(k + 1, n_rows - 1)
 
 
 @dataclass(frozen=True)
@@ -159,28 +226,39 @@ class _Block:
 
     @classmethod
     def of(
-        cls, data: LeftOut, here: slice, models: Models, places: np.ndarray
+        cls,
+        data: LeftOut,
+        here: slice,
+        models: Models,
+        places: np.ndarray,
+        is_direct: bool,
     ) -> _Block:
         X, neighbours = data.X, data.neighbours[here]
         differences = X[neighbours] - X[here, None]
         masses = data.masses[here]
-        log_corrected = corrected(differences, masses, models, places[neighbours] >= 0)
+        log_corrected = corrected(
+            differences, masses, models, places[neighbours] >= 0, data.tolerance
+        )
         near, weights = differences[:, :-1], normalised(masses[:, :-1])
-        is_direct = covers_features(*near.shape[1:])
         roots = np.sqrt(weights)
-        spectrum, factors = decomposed(near * roots[:, :, None], is_direct)
+        A = near * roots[:, :, None]
+        is_sharp = (
+            EPS * squared_sizes(A).max() / models.variances.min() > data.tolerance
+        )
+        spectrum, factors = decomposed(A, is_direct, is_sharp)
         if not is_direct:
             factors *= roots[:, None]
+        log_counts = np.log(data.counts[here])[:, None]
         return cls(
             here.start,
             neighbours,
             factors,
             np.einsum("ijk,ik->ij", near, X[here]),
             is_direct,
-            log_corrected,
+            log_corrected + log_counts[:, :, None],
             _precisions(models, is_direct),
             _curvatures(spectrum, models, is_direct),
-            _log_heights(spectrum, models, X.shape[1]),
+            _log_heights(spectrum, models, X.shape[1]) + log_counts,
         )
 
     def add(

@@ -27,13 +27,22 @@ import numpy as np
 from pursuit._threads import allowed_threads, deal
 
 from . import _gaussian_loops as loops
-from .gaussians import FEW_FEATURES, descending, finished, query_blocks
+from .gaussians import (
+    EPS,
+    FEW_FEATURES,
+    LARGEST_ERROR,
+    are_far,
+    descending,
+    finished,
+    query_blocks,
+    row_blocks,
+    singular,
+    squared_sizes,
+)
 from .local_weights import Neighbourhoods
 
 # Bytes of a block of factors in the making.
 _WORKING = 1 << 25
-# Largest error of a log-density, in nats, that the fast form may be feared to have.
-_LARGEST_ERROR = 1e-8
 
 
 @dataclass(frozen=True)
@@ -140,16 +149,29 @@ class LocalGaussians:
     @property
     def is_triangular(self) -> bool:
         """Whether the factors are Cholesky's."""
-        return self.is_full and self.n_directions > 0
+        return self.is_full and self.n_directions > 0 and not self.is_sharp
 
     @property
     def is_delicate(self) -> bool:
         """Whether σ is so small that inner products would lose too many digits."""
         if self.n_directions == 0 or self.is_direct:
             return False
-        eps = np.finfo(np.float64).eps
-        error = 4.0 * eps * self.norms.max() / self.variance
-        return bool(error > _LARGEST_ERROR)
+        error = 4.0 * EPS * self.norms.max() / self.variance
+        return bool(error > LARGEST_ERROR)
+
+    @cached_property
+    def is_sharp(self) -> bool:
+        """Whether σ² is lost in the rounding of a covariance, so that A is decomposed.
+
+        Only where factors are direct; elsewhere `is_delicate` is stricter.
+        """
+        limit = LARGEST_ERROR / EPS * self.variance
+        if not self.is_direct or 4.0 * self.norms.max() <= limit:
+            return False
+        return any(
+            squared_sizes(self.spreads(here)).max() > limit
+            for here in self.blocks_of_centres(_WORKING)
+        )
 
     @property
     def factor_shape(self) -> tuple[int, int]:
@@ -185,15 +207,19 @@ class LocalGaussians:
         return A
 
     def _direct(self, A: np.ndarray, values: np.ndarray, log_dets: np.ndarray) -> None:
-        C = A.transpose(0, 2, 1) @ A
-        if self.is_full:
+        if self.is_triangular:
+            C = A.transpose(0, 2, 1) @ A
             loops.inverse_cholesky(C, self.variance, log_dets, values)
             return
         n, d = self.X.shape[1], self.n_directions
-        spectrum, V = descending(C)
+        if self.is_sharp:
+            spectrum, V = singular(A)
+        else:
+            spectrum, V = descending(A.transpose(0, 2, 1) @ A)
+            V = V.transpose(0, 2, 1)
         spectrum[:, d:] = 0.0
         spectrum += self.variance
-        values[:, :n, :n] = V.transpose(0, 2, 1) / np.sqrt(spectrum)[:, :, None]
+        values[:, :n, :n] = V / np.sqrt(spectrum)[:, :, None]
         log_dets[:] = np.log(spectrum).sum(axis=1)
 
     def _from_products(
@@ -225,7 +251,12 @@ class LocalGaussians:
 
         O(l (n + K d)) a query, in blocks of queries dealt to threads.
         """
-        Z = np.ascontiguousarray(Z)
+        far = are_far(Z)
+        logs = np.full(len(Z), -np.inf)
+        logs[~far] = self._log_density(np.ascontiguousarray(Z[~far]))
+        return logs
+
+    def _log_density(self, Z: np.ndarray) -> np.ndarray:
         if self.is_delicate:
             return self._carefully(Z)
         top, total = np.full(len(Z), loops.START), np.zeros(len(Z))
@@ -322,18 +353,27 @@ class LocalGaussians:
         """
         n, d = self.X.shape[1], self.n_directions
         top, total = np.full(len(Z), loops.START), np.zeros(len(Z))
+        blocks = list(row_blocks(len(Z), 4 * n, self.memory))
         for i in range(len(self.X)):
             A = self.spreads(slice(i, i + 1))[0]
             _, s, V = np.linalg.svd(A, full_matrices=False)
             spectrum = s[:d] ** 2 + self.variance
-            along = (Z - self.X[i]) @ V[:d].T
-            across = (Z - self.X[i]) - along @ V[:d]
-            square = (along**2 / spectrum).sum(axis=1)
-            square += np.einsum("ij,ij->i", across, across) / self.variance
             log_det = np.log(spectrum).sum() + (n - d) * np.log(self.variance)
             constant = self.log_weights[i] - 0.5 * (n * np.log(2 * np.pi) + log_det)
-            loops.add_terms(constant - 0.5 * square, top, total)
+            for here in blocks:
+                square = self._squares(Z[here] - self.X[i], V[:d], spectrum)
+                loops.add_terms(constant - 0.5 * square, top[here], total[here])
         return finished(top, total)
+
+    def _squares(
+        self, x: np.ndarray, V: np.ndarray, spectrum: np.ndarray
+    ) -> np.ndarray:
+        """Return xᵀ C⁻¹ x of rows x, C having some directions V and σ² elsewhere."""
+        along = x @ V.T
+        across = x - along @ V
+        with np.errstate(over="ignore"):
+            square = (along**2 / spectrum).sum(axis=1)
+            return square + np.einsum("ij,ij->i", across, across) / self.variance
 
     def sample(self, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
         """Return random points of the mixture, (n_samples, n)."""

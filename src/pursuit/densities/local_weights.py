@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pursuit._distances import Rows, paired_rows, squared_distances
-from pursuit._threads import deal
+from pursuit._threads import allowed_threads, deal
 from pursuit.kernels import Kernel
 
-# Distances held at a time, in numbers.
+# Distances held at a time, in numbers, and arrays of that size while they are sorted.
 _HELD = 1 << 21
+_COPIES = 6
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def find_neighbourhoods(
     k: int | None,
     kernel: Kernel | None,
     points: np.ndarray,
+    memory: int,
     n_threads: int,
 ) -> Neighbourhoods:
     """Return the neighbourhoods of the rows of X.
@@ -61,23 +63,23 @@ def find_neighbourhoods(
         Weights k(x_j, x_i); None gives equal weights.
     points : ndarray of shape (l, n)
         The rows as the kernel knows them; X may be moved and scaled.
-    n_threads : int
+    memory, n_threads : int
     """
-    if np.all(counts == 1.0):
+    if k == 0 or np.all(counts == 1.0):
         size = len(X) - 1 if k is None else min(k, len(X) - 1)
-        indices = nearest(X, size, n_threads)
+        indices = nearest(X, size, memory, n_threads)
         own, masses = np.zeros(len(X)), np.ones(indices.shape)
     else:
         wanted = np.inf if k is None else float(k)
-        indices, masses, own = _weighed(X, counts, wanted, n_threads)
+        indices, masses, own = _weighed(X, counts, wanted, memory, n_threads)
     if kernel is not None:
-        masses = masses * kernel_values(points, indices, kernel)
+        masses = masses * kernel_values(points, indices, kernel, memory)
         own = own * kernel.diag(points)
     total = masses.sum(axis=1) + own
     return Neighbourhoods(indices, masses / np.where(total > 0, total, 1.0)[:, None])
 
 
-def nearest(X: np.ndarray, k: int, n_threads: int) -> np.ndarray:
+def nearest(X: np.ndarray, k: int, memory: int, n_threads: int) -> np.ndarray:
     """Return the k nearest other rows of every row, nearest first, (l, k).
 
     Ties go to the lower index. Costs O(l² n) time, a block of rows at a time.
@@ -89,14 +91,16 @@ def nearest(X: np.ndarray, k: int, n_threads: int) -> np.ndarray:
         indices[rows] = _smallest(D, k)
 
     if k > 0:
-        _each_block(X, choose, n_threads)
+        _each_block(X, choose, memory, n_threads)
     return indices
 
 
-def kernel_values(X: np.ndarray, indices: np.ndarray, kernel: Kernel) -> np.ndarray:
+def kernel_values(
+    X: np.ndarray, indices: np.ndarray, kernel: Kernel, memory: int
+) -> np.ndarray:
     """Return k(x_j, x_i) for the neighbours j of every row i, not negative."""
     values = np.empty(indices.shape)
-    height = max(1, _HELD // len(X))
+    height = max(1, _held(memory, 1) // len(X))
     for a in range(0, len(X), height):
         rows = slice(a, a + height)
         K = kernel(X[rows], X)
@@ -124,7 +128,7 @@ def _smallest(D: np.ndarray, k: int) -> np.ndarray:
 
 
 def _weighed(
-    X: np.ndarray, counts: np.ndarray, k: float, n_threads: int
+    X: np.ndarray, counts: np.ndarray, k: float, memory: int, n_threads: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return neighbours, their shares of a mass k, and what each row's copies take."""
     own = np.minimum(np.maximum(counts - 1.0, 0.0), k)
@@ -137,9 +141,10 @@ def _weighed(
         before = np.cumsum(given, axis=1) - given + own[rows, None]
         masses = np.clip(k - before, 0.0, given)
         width = int((masses > 0).sum(axis=1).max(initial=0))
-        found[rows.start] = order[:, :width], masses[:, :width]
+        # Copies: a view would keep all l columns alive.
+        found[rows.start] = order[:, :width].copy(), masses[:, :width].copy()
 
-    _each_block(X, fill, n_threads)
+    _each_block(X, fill, memory, n_threads)
     width = max(order.shape[1] for order, _ in found.values())
     indices = np.tile(np.arange(len(X))[:, None], width)
     masses = np.zeros((len(X), width))
@@ -151,11 +156,15 @@ def _weighed(
 
 
 def _each_block(
-    X: np.ndarray, work: Callable[[np.ndarray, slice], None], n_threads: int
+    X: np.ndarray,
+    work: Callable[[np.ndarray, slice], None],
+    memory: int,
+    n_threads: int,
 ) -> None:
     """Call ``work(D, rows)`` with the squared distances of a block to all rows."""
     points, _ = paired_rows(X, X)
-    height = int(np.clip(_HELD // len(X), 1, len(X)))
+    n_threads = min(n_threads, allowed_threads())
+    height = int(np.clip(_held(memory, n_threads) // len(X), 1, len(X)))
     starts = range(0, len(X), height)
     others = Rows(points.points, points.norms)
 
@@ -167,3 +176,8 @@ def _each_block(
             work(squared_distances(block, others, D), rows)
 
     deal(some, starts, min(n_threads, len(starts)))
+
+
+def _held(memory: int, n_threads: int) -> int:
+    """Return how many distances a thread may hold, with a quarter of the memory."""
+    return min(_HELD, memory // (4 * 8 * _COPIES * n_threads))

@@ -4,10 +4,13 @@
 
 where k_h(x, z) = exp(-‖x - z‖²/(2h²)), and μ, V are the mean and covariance of the data
 weighted by k_h(x, ·); V may be reduced to its d leading directions, and gets σ² on its
-diagonal. Nothing is trained, and the mass need not be 1. As Z(x) is (2πh²)^(n/2) times
-Parzen's density P_h(x), the mass is
+diagonal. Nothing is trained, and the mass need not be 1. It is estimated by points from
+Parzen windows q around the data,
 
-    ∫ p = (2πh²)^(n/2) E[N(x; μ(x), V(x))]   over x drawn from P_h.
+    ∫ p = E[p(x) / q(x)]   over x drawn from q,
+
+whose width in each feature is h, or the spread of the data plus σ if that is less: p
+falls off no more slowly than that, and far wider windows would hardly ever hit it.
 
 Letters: l points X, n features, m queries, s values of σ².
 """
@@ -23,7 +26,13 @@ from scipy.special import logsumexp
 from pursuit._distances import paired_rows, squared_distances
 from pursuit._threads import allowed_threads, deal
 
-from .gaussians import log_gaussians
+from .gaussians import (
+    LARGEST_ERROR,
+    are_far,
+    log_gaussians,
+    mass_of_others,
+    row_blocks,
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,11 @@ class PointwiseGaussians:
     n_threads: int
 
     def log_density(
-        self, Z: np.ndarray, variances: np.ndarray, left_out: np.ndarray | None = None
+        self,
+        Z: np.ndarray,
+        variances: np.ndarray,
+        left_out: np.ndarray | None = None,
+        tolerance: float = LARGEST_ERROR,
     ) -> np.ndarray:
         """Return log p at the rows of Z for each σ², (m, s).
 
@@ -60,24 +73,13 @@ class PointwiseGaussians:
         variances : ndarray of shape (s,)
         left_out : ndarray of int of shape (m,), optional
             For each query the point that is left out.
+        tolerance : float
+            Largest error, in nats, for which the fast form is used.
 
         Notes
         -----
         O(l n min(l, n) + min(l, n)³) time a query, in blocks within the memory.
         """
-        return self._blocks(Z, variances, left_out, with_mass=True)
-
-    def log_shapes(self, Z: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        """Return log N(x; μ(x), V(x)) at the rows of Z, (m, s)."""
-        return self._blocks(Z, variances, None, with_mass=False)
-
-    def _blocks(
-        self,
-        Z: np.ndarray,
-        variances: np.ndarray,
-        left_out: np.ndarray | None,
-        with_mass: bool,
-    ) -> np.ndarray:
         out = np.empty((len(Z), len(variances)))
         n_rows, n = self.X.shape
         n_threads = min(self.n_threads, allowed_threads())
@@ -89,24 +91,34 @@ class PointwiseGaussians:
             for a in mine:
                 here = slice(a, a + height)
                 out_of = None if left_out is None else left_out[here]
-                shapes, log_masses = self._parts(Z[here], variances, out_of)
-                out[here] = shapes + log_masses[:, None] if with_mass else shapes
+                out[here] = self._some(Z[here], variances, out_of, tolerance)
 
         deal(work, starts, min(n_threads, len(starts)))
         return out
 
-    def _parts(
-        self, Z: np.ndarray, variances: np.ndarray, left_out: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return log N(x; μ, V), (m, s), and log Z(x), (m,)."""
-        log_kernel, log_total = self._log_kernel(Z, left_out)
-        log_masses = logsumexp(log_kernel, axis=1)
-        weights = np.exp(log_kernel - log_masses[:, None])
-        means = weights @ self.X
-        A = self.X - means[:, None]
-        A *= np.sqrt(weights)[:, :, None]
-        d = min(self.X.shape) if self.n_components is None else self.n_components
-        return log_gaussians(A, Z - means, d, variances), log_masses - log_total
+    def _some(
+        self,
+        Z: np.ndarray,
+        variances: np.ndarray,
+        left_out: np.ndarray | None,
+        tolerance: float,
+    ) -> np.ndarray:
+        """Return log p, -inf where distances overflow."""
+        far = are_far(Z)
+        Z = np.where(far[:, None], 0.0, Z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            log_kernel, log_total = self._log_kernel(Z, left_out)
+            log_masses = logsumexp(log_kernel, axis=1)
+            far |= np.isneginf(log_masses)
+            weights = np.exp(log_kernel - log_masses[:, None])
+            weights[far] = 0.0
+            means = weights @ self.X
+            A = self.X - means[:, None]
+            A *= np.sqrt(weights)[:, :, None]
+            d = min(self.X.shape) if self.n_components is None else self.n_components
+            logs = log_gaussians(A, Z - means, d, variances, tolerance)
+            logs += (log_masses - log_total)[:, None]
+        return np.where(far[:, None] | np.isnan(logs), -np.inf, logs)
 
     def _log_kernel(
         self, Z: np.ndarray, left_out: np.ndarray | None
@@ -117,25 +129,36 @@ class PointwiseGaussians:
         log_kernel = squared_distances(left, right, D)
         log_kernel *= -0.5 / self.width**2
         log_kernel += self.log_weights
-        total = np.exp(self.log_weights)
-        log_total = np.full(len(Z), np.log(total.sum()))
+        log_total = np.full(len(Z), logsumexp(self.log_weights))
         if left_out is not None:
             log_kernel[np.arange(len(Z)), left_out] = -np.inf
-            log_total = np.log(total.sum() - total[left_out])
+            log_total = np.log(mass_of_others(np.exp(self.log_weights))[left_out])
         return log_kernel, log_total
 
+    def log_mass(
+        self, variance: float, n_samples: int, rng: np.random.RandomState
+    ) -> tuple[float, float]:
+        """Return an estimate of log ∫ p, and the relative standard error of ∫ p."""
+        p = np.exp(self.log_weights - logsumexp(self.log_weights))
+        p /= p.sum()
+        spread = np.sqrt(p @ (self.X - p @ self.X) ** 2)
+        widths = np.minimum(self.width, spread + np.sqrt(variance))
+        Z = self.X[rng.choice(len(self.X), size=n_samples, p=p)]
+        Z = Z + widths * rng.standard_normal(Z.shape)
+        logs = self.log_density(Z, np.array([variance]))[:, 0]
+        logs -= self._log_windows(Z, widths, np.log(p))
+        log_mass = float(logsumexp(logs) - np.log(n_samples))
+        ratios = np.exp(logs - log_mass)
+        return log_mass, float(ratios.std(ddof=1) / np.sqrt(n_samples))
 
-def mass(
-    gaussians: PointwiseGaussians,
-    variance: float,
-    n_samples: int,
-    rng: np.random.RandomState,
-) -> tuple[float, float]:
-    """Return an estimate of ∫ p and its standard error, by drawing from P_h."""
-    n_rows, n = gaussians.X.shape
-    p = np.exp(gaussians.log_weights - logsumexp(gaussians.log_weights))
-    Z = gaussians.X[rng.choice(n_rows, size=n_samples, p=p / p.sum())]
-    Z = Z + gaussians.width * rng.standard_normal((n_samples, n))
-    logs = gaussians.log_shapes(Z, np.array([variance]))[:, 0]
-    ratios = np.exp(logs + 0.5 * n * np.log(2.0 * np.pi * gaussians.width**2))
-    return float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(n_samples))
+    def _log_windows(
+        self, Z: np.ndarray, widths: np.ndarray, log_p: np.ndarray
+    ) -> np.ndarray:
+        """Return the log-density of Parzen windows of a width in each feature."""
+        logs = np.empty(len(Z))
+        X = np.ascontiguousarray(self.X / widths)
+        for here in row_blocks(len(Z), len(X), self.memory):
+            left, right = paired_rows(np.ascontiguousarray(Z[here] / widths), X)
+            D = squared_distances(left, right, np.empty((len(Z[here]), len(X))))
+            logs[here] = logsumexp(log_p - 0.5 * D, axis=1)
+        return logs - np.log(widths).sum() - 0.5 * len(widths) * np.log(2.0 * np.pi)

@@ -26,10 +26,21 @@ def log_posteriors(
 
     Where no class gives a point any density, the priors stand.
     """
+    if not are_log_densities(log_densities):
+        raise ValueError(
+            "The density gave log-densities that are NaN or +inf: its score_samples "
+            "must return numbers, or -inf where there is no density."
+        )
     logits = log_densities / temperature + log_priors
-    impossible = ~np.isfinite(logits.max(axis=1))
-    logits[impossible] = log_priors
+    logits[np.isneginf(logits.max(axis=1))] = log_priors
+    # First: in a sum of large logits, the logarithm of the sum would be rounded away.
+    logits -= logits.max(axis=1, keepdims=True)
     return logits - logsumexp(logits, axis=1, keepdims=True)
+
+
+def are_log_densities(values: np.ndarray) -> bool:
+    """Return whether no value is NaN or +inf."""
+    return bool(np.all(values < np.inf))
 
 
 def ancll(log_posterior: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> float:

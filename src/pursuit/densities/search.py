@@ -2,12 +2,13 @@
 
 Every number of directions and every width of one number of neighbours come from one
 pass (:mod:`pursuit.densities.left_out`). Widths are first compared on a coarse grid
-around the typical distance of a nearest neighbour, then, for the best neighbours and
-directions, on a fine one around the best.
+from below the typical distance of a nearest neighbour to the spread of the data, then,
+for the best neighbours and directions, on a fine one around the best.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from pursuit._progress import Progress
 
 from ._frames import Frame
 from .downdates import Models
+from .gaussians import EPS
 from .left_out import LeftOut
 
 # Neighbours and directions that are compared, at most.
@@ -27,11 +29,15 @@ COMPONENTS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 23)
 # Rows that are left out in turn; more change the choice very little.
 LEFT_OUT_ROWS = 1000
 
-# Widths as powers of 2 times the typical nearest distance: those compared at first,
-# how far the best may lie below or above, and what a step beyond must gain in nats.
-_OCTAVES = range(-6, 4)
-_FARTHEST = 12
-_LEAST_GAIN = 1e-3
+# An error in nats that no choice depends on.
+TOLERANCE = 1e-4
+
+# Widths as powers of 2 times the typical nearest distance: those compared at first (and
+# more up to the spread of the data), how many steps the best may lie below or above,
+# and what a step beyond must gain in nats.
+_LOWEST, _HIGHEST = -6, 3
+FARTHEST = 12
+LEAST_GAIN = 1e-3
 _FINE = np.arange(-3, 4) / 4.0
 # Numbers of neighbours without a gain after which more are not tried.
 _PATIENCE = 2
@@ -89,8 +95,9 @@ def search(
         for n_done, k in enumerate(neighbours):
             data = make(k)
             if bandwidth is None and not leaders:
-                base = typical_distance(data.X, rows)
-                widths = base * 2.0 ** np.array(_OCTAVES)
+                base, highest = scale(data.X, rows)
+                octaves = np.arange(_LOWEST, max(_HIGHEST, highest) + 1)
+                widths = base * 2.0**octaves
             found = _compare(data, k, components, widths, rows)
             trials += found
             n_without = 0 if _lead(leaders, found, data) else n_without + 1
@@ -102,7 +109,27 @@ def search(
             trials += finer
             _lead(leaders, finer, data)
         bar.show(len(neighbours) + 1, best=_best(leaders).score)
-    return _best(leaders), trials
+    best = _best(leaders)
+    if bandwidth is None and best.bandwidth < lowest_width(widths):
+        warn_of_no_width(6)
+    return best, trials
+
+
+def lowest_width(widths: np.ndarray) -> float:
+    """Return below which width the likelihood seems to have no bound."""
+    return float(widths[0]) * 2.0 ** (0.5 - FARTHEST)
+
+
+def warn_of_no_width(depth: int) -> None:
+    """Warn that the narrowest width was the best, so many calls below the user's."""
+    warnings.warn(
+        "The leave-one-out likelihood grows as bandwidth goes to 0: the rows lie in a "
+        "plane of fewer dimensions than there are features (a constant column, or one "
+        "that depends on others), or are nearly equal in pairs. bandwidth_ is the "
+        "narrowest width that was tried. Drop such columns or rows, or give bandwidth.",
+        UserWarning,
+        stacklevel=depth,
+    )
 
 
 def _lead(
@@ -129,6 +156,26 @@ def neighbour_candidates(n_rows: int) -> tuple[int, ...]:
     return tuple(k for k in NEIGHBOURS if k <= max(n_rows - 2, 2))
 
 
+def scale(X: np.ndarray, rows: np.ndarray) -> tuple[float, int]:
+    """Return the typical distance, above 0, and octaves from there to the spread.
+
+    The distance is too small a guide where most rows have another almost equal to
+    them; the spread (root mean square of the coordinates about their mean) bounds the
+    widths that are of use.
+    """
+    spread = float(np.sqrt(X.var(axis=0).mean())) or 1.0
+    base = max(typical_distance(X, rows), EPS * spread)
+    return base, int(np.ceil(np.log2(spread / base)))
+
+
+def grid_octaves(lowest: int, highest: int, spread: int) -> list[int]:
+    """Return octaves to offer: each up to the highest, and a few below the spread.
+
+    The latter count where most rows have another almost equal to them.
+    """
+    return [*range(lowest, highest + 1), *range(spread, highest + 1, -2)[3::-1]]
+
+
 def typical_distance(X: np.ndarray, rows: np.ndarray) -> float:
     """Return the median over some rows of the nearest distance, divided by √n."""
     rows = rows[: LEFT_OUT_ROWS // 4]
@@ -147,7 +194,8 @@ def _compare(
     widths: np.ndarray,
     rows: np.ndarray,
 ) -> list[Trial]:
-    values = data.log_densities(Models(components, widths**2), rows).mean(axis=2)
+    logs = data.log_densities(Models(components, widths**2), rows)
+    values = np.average(logs, axis=2, weights=data.counts[rows])
     return [
         Trial(k, d, float(widths[j]), float(values[i, j]))
         for i, d in enumerate(components)
@@ -161,11 +209,11 @@ def _refine(
     """Yield trials beyond an end of the grid while they gain, then finer ones."""
     k, components = best.n_neighbors, (best.n_components,)
     step = {float(widths[0]): 0.5, float(widths[-1]): 2.0}.get(best.bandwidth)
-    for _ in range(_FARTHEST if step else 0):
+    for _ in range(FARTHEST if step else 0):
         beyond = np.array([best.bandwidth * (step or 1.0)])
         (trial,) = _compare(data, k, components, beyond, rows)
         yield trial
-        if trial.score < best.score + _LEAST_GAIN:
+        if trial.score < best.score + LEAST_GAIN:
             break
         best = trial
     finer = best.bandwidth * 2.0 ** _FINE[_FINE != 0]

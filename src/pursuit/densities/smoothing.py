@@ -5,13 +5,14 @@ Letters: X (l, n) training points, Y (l, T) targets, Z (m, n) queries, w (l,) we
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from pursuit._distances import paired_rows, squared_distances
 from pursuit.kernels import Kernel
+
+from .gaussians import row_blocks
 
 
 def weighted_means(
@@ -55,13 +56,6 @@ def weighted_means(
             excluded = (w == 0) if is_out is None else is_out[lost] | (w == 0)
             out[here][lost] = Y[_nearest(Z[here][lost], X, excluded)]
     return out
-
-
-def row_blocks(n_rows: int, n_columns: int, memory: int) -> Iterator[slice]:
-    """Yield slices of rows whose kernel values fit into a quarter of the memory."""
-    height = int(np.clip(memory // (4 * 8 * max(n_columns, 1)), 1, 4096))
-    for a in range(0, n_rows, height):
-        yield slice(a, min(a + height, n_rows))
 
 
 def _nearest(Z: Any, X: Any, excluded: np.ndarray) -> np.ndarray:

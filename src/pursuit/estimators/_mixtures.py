@@ -13,16 +13,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pursuit._memory import budget
 from pursuit.densities._frames import Frame
 from pursuit.densities.downdates import Models
-from pursuit.densities.left_out import LeftOut, leave_out
+from pursuit.densities.left_out import LeftOut, leave_out, n_near_for
 from pursuit.densities.local_gaussians import LocalGaussians
-from pursuit.densities.local_weights import find_neighbourhoods
+from pursuit.densities.local_weights import (
+    Neighbourhoods,
+    find_neighbourhoods,
+    nearest,
+)
 from pursuit.densities.search import (
     COMPONENTS,
     LEFT_OUT_ROWS,
+    TOLERANCE,
     as_table,
+    grid_octaves,
     neighbour_candidates,
+    scale,
     search,
-    typical_distance,
 )
 from pursuit.estimators._parameters import (
     positive_number,
@@ -33,9 +39,7 @@ from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.selection import distinct_rows, row_digests
 
-# What `tuning_grid` offers: widths as powers of 2 times the typical distance of a
-# nearest neighbour, and numbers of neighbours.
-GRID_OCTAVES = (-2, -1, 0, 1, 2, 3)
+# Numbers of neighbours that `tuning_grid` offers.
 GRID_NEIGHBOURS = (8, 16, 32)
 
 # σ where the data do not tell: a single row, or all rows equal.
@@ -106,10 +110,13 @@ class LocalGaussianMixture(DensityMixin, BaseEstimator):
         kernel = _kernel(neighborhood, X, weight)
         self._data, self._kernel = data, kernel
         k, d, sigma = self._tuned(n_neighbors, n_components, bandwidth, memory, limit)
+        is_found = _is_auto(n_neighbors) and kernel is None
+        if k is not None and (is_found or np.all(data.counts == 1.0)):
+            k = min(k, len(data.X) - 1)  # more than there are is the same
         self.n_neighbors_, self.n_components_, self.bandwidth_ = k, d, sigma
         self._gaussians = LocalGaussians(
             data.X,
-            find_neighbourhoods(data.X, data.counts, k, kernel, data.rows, limit),
+            self._neighbourhoods(k, is_found, memory, limit),
             d,
             _variance(sigma, data.frame),
             np.log(data.counts) - np.log(data.counts.sum()),
@@ -131,8 +138,10 @@ class LocalGaussianMixture(DensityMixin, BaseEstimator):
             return ks[0], ds[0], sigma
         if n_rows < 2:
             return ks[0], ds[-1], _NO_SCALE if _is_auto(sigma) else sigma
+        largest = max(n_near_for(k, n_rows) for k in ks)
+        found = nearest(data.X, largest, memory, limit)
         best, trials = search(
-            lambda k: self._left_out(k, memory, limit),
+            lambda k: self._left_out(k, memory, limit, TOLERANCE, found),
             ks,
             ds,
             given,
@@ -142,9 +151,21 @@ class LocalGaussianMixture(DensityMixin, BaseEstimator):
         self.search_ = as_table(trials, data.frame)
         return best.n_neighbors, best.n_components, best.bandwidth * data.frame.unit
 
-    def _left_out(self, k: int | None, memory: int, limit: int) -> LeftOut:
+    def _neighbourhoods(
+        self, k: int | None, is_found: bool, memory: int, limit: int
+    ) -> Neighbourhoods:
+        """Return the neighbourhoods, counting as the search did if that found k."""
         data = self._data
-        return leave_out(data.X, k, self._kernel, data.rows, memory, limit)
+        counts = np.ones(len(data.X)) if is_found else data.counts
+        return find_neighbourhoods(
+            data.X, counts, k, self._kernel, data.rows, memory, limit
+        )
+
+    def _left_out(self, k: int | None, memory: int, limit: int, *more: Any) -> LeftOut:
+        data = self._data
+        return leave_out(
+            data.X, k, self._kernel, data.rows, data.counts, memory, limit, *more
+        )
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density at each row.
@@ -185,7 +206,8 @@ class LocalGaussianMixture(DensityMixin, BaseEstimator):
         """Return the log-density of each training row, fitted without it.
 
         The parameters stay as fitted. A row is left out of the neighbourhoods that
-        it shaped too. Equal rows count as one, and are left out together.
+        it shaped too. Equal rows are left out together. Gaussians have the weights of
+        their rows; in the neighbourhoods that shape them, each row counts once.
 
         Returns
         -------
@@ -222,11 +244,12 @@ class LocalGaussianMixture(DensityMixin, BaseEstimator):
         """
         X = check_array(X, dtype=np.float64)
         data = _Training.of(X, np.ones(len(X)))
-        base = _NO_SCALE
+        base, highest = _NO_SCALE, 0
         if len(data.X) > 1:
-            base = typical_distance(data.X, data.some_rows()) * data.frame.unit
+            base, highest = scale(data.X, data.some_rows())
+            base *= data.frame.unit
         values: dict[str, list[Any]] = {
-            "bandwidth": [float(base * 2.0**e) for e in GRID_OCTAVES],
+            "bandwidth": [float(base * 2.0**e) for e in grid_octaves(-2, 3, highest)],
             "n_neighbors": [k for k in GRID_NEIGHBOURS if k < len(data.X)] or [1],
             "n_components": [1, 2, 4, None],
         }

@@ -41,7 +41,7 @@ def thread_limit(n_jobs: Any) -> int:
     """Return the most threads that ``n_jobs`` allows; None and -1 set no limit."""
     if n_jobs is None or n_jobs == -1:
         return 1 << 30
-    return int(whole_number("n_jobs", n_jobs, 1, (None,)))
+    return int(whole_number("n_jobs", n_jobs, 1, (None, -1)))
 
 
 def check_flag(name: str, value: Any) -> None:

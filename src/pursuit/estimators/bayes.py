@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pursuit._progress import Progress
 from pursuit.densities.posteriors import (
     ancll,
+    are_log_densities,
     best_temperature,
     error_rate,
     log_posteriors,
@@ -47,8 +48,10 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the density, shared by all classes, to compare on rows left out.
         "auto": those that the density has as "auto", at the values its
-        ``tuning_grid`` offers. None: nothing; a density whose bandwidth is "auto"
-        then chooses it for each class by likelihood, which is a poor guide to
+        ``tuning_grid`` offers. A density without that method (another library's, a
+        pipeline) is taken as it is: give the grid, in a pipeline with names such as
+        ``"manifoldparzen__bandwidth"``. None: nothing; a density whose bandwidth is
+        "auto" then chooses it for each class by likelihood, which is a poor guide to
         the error.
     tune_by : {"ancll", "error"}, default="ancll"
         What is compared: the average negative log-probability of the right class (at
@@ -84,6 +87,10 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     A setting compared costs a fit and the scores of all rows under all classes.
+
+    Densities that do not integrate to one, such as `LocalGaussianDensity` without
+    ``normalize=True``, are used as they are: a class whose density has mass 2 counts as
+    if its prior were twice as large.
 
     References
     ----------
@@ -162,6 +169,11 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _tune(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
         """Set the densities and the temperature, comparing settings if asked."""
         settings = list(ParameterGrid(self._grid(X, codes, weight)))
+        if not settings:
+            raise ValueError(
+                f"param_grid={self.param_grid!r} has no settings: give values to "
+                "compare, or None to compare nothing."
+            )
         self.search_: list[dict[str, Any]] = []
         is_calibrated = isinstance(self.temperature, str)
         best = None
@@ -177,11 +189,17 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     best = params, densities, row["temperature"]
                 bar.show(n_done + 1, ancll=row["ancll"], error=row["error"])
         assert best is not None
+        if self.search_ and all(np.isnan(row["ancll"]) for row in self.search_):
+            raise ValueError(
+                f"density={self.density!r} gave log-densities that are NaN or +inf "
+                "with every setting: its score_samples must return numbers, or -inf."
+            )
         self.best_params_, self.densities_, self.temperature_ = best
 
     def _order(self, row: dict[str, Any]) -> tuple[float, ...]:
-        by_ancll = self.tune_by == "ancll"
-        return (row["ancll"],) if by_ancll else (row["error"], row["ancll"])
+        names = ("ancll",) if self.tune_by == "ancll" else ("error", "ancll")
+        # A NaN compares with nothing; it is worse than any number.
+        return tuple(np.inf if np.isnan(row[name]) else row[name] for name in names)
 
     def _grid(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Any:
         if self.param_grid is None:
@@ -220,12 +238,19 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             logs[own, c] = held_out_scores(density, X[own], weight[own], self.n_folds)
             if not own.all():
                 logs[~own, c] = density.score_samples(X[~own])
+        return {"params": dict(params)} | self._judged(logs, codes, weight)
+
+    def _judged(
+        self, logs: np.ndarray, codes: np.ndarray, weight: np.ndarray
+    ) -> dict[str, float]:
+        """Return the losses of left-out log-densities, NaN if these are no numbers."""
+        if not are_log_densities(logs):
+            return {"ancll": np.nan, "error": np.nan, "temperature": 1.0}
         temperature = self.temperature or 1.0
         if isinstance(temperature, str):
             temperature = best_temperature(logs, self._log_priors, codes, weight)
         posterior = log_posteriors(logs, self._log_priors, temperature)
         return {
-            "params": dict(params),
             "ancll": ancll(posterior, codes, weight),
             "error": error_rate(posterior, codes, weight),
             "temperature": float(temperature),
@@ -286,12 +311,16 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 def _priors(priors: Any, shares: np.ndarray) -> np.ndarray:
     if priors is None:
         return shares
-    given = np.asarray(priors, dtype=np.float64)
-    if given.shape != shares.shape or np.any(given < 0):
-        raise ValueError(
-            f"priors={priors!r} must be {len(shares)} numbers of at least 0, one for "
-            "each class."
-        )
+    message = (
+        f"priors={priors!r} must be {len(shares)} finite numbers of at least 0, one "
+        "for each class in sorted order of the labels, or None."
+    )
+    try:
+        given = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(message) from error
+    if given.shape != shares.shape or not np.all((given >= 0) & (given < np.inf)):
+        raise ValueError(message)
     if not np.isclose(given.sum(), 1.0):
         raise ValueError(f"priors={priors!r} must sum to 1; they sum to {given.sum()}.")
     return given

@@ -70,9 +70,19 @@ class ManifoldParzen(LocalGaussianMixture):
     (`n_components`) make it slower, as each pair of neighbours then needs a
     decomposition.
 
+    A soft neighbourhood of all rows keeps l - 1 weights a row, and factors of that
+    size are made again at each call where they do not fit into `max_memory`: it is for
+    some thousands of rows.
+
     Leave-one-out is exact: a row is also taken out of the neighbourhoods that it
-    shaped, and the next neighbour takes its place. For a search equal rows count once.
-    Weights mean repeated rows: weight 2 is the same as the row twice.
+    shaped, and the next neighbour takes its place. Equal rows are left out together.
+    Weights mean repeated rows: weight 2 is the same as the row twice, and with a given
+    `n_neighbors` the neighbours are counted so, weight 0.5 being half a neighbour: give
+    weights as counts, not as shares. Neighbours that a search found count once each,
+    as in the search, whatever the weights.
+
+    Where rows lie exactly in a plane of fewer dimensions, the likelihood has no bound
+    as sigma goes to 0. A search then stops at a tiny sigma, with a warning.
 
     References
     ----------
@@ -149,7 +159,7 @@ class ParzenWindows(LocalGaussianMixture):
     ----------
     bandwidth : float or "auto", default="auto"
         sigma. "auto" takes the one of highest leave-one-out likelihood, equal rows
-        counting once.
+        being left out together.
     max_memory : int, str or None, default=None
         What blocks may take: bytes, or a text such as "1 GiB". None: half of the free
         memory.

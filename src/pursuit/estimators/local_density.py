@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
 from pursuit._progress import Progress
 from pursuit.densities._frames import Frame
-from pursuit.densities.pointwise_gaussians import PointwiseGaussians, mass
-from pursuit.densities.search import LEFT_OUT_ROWS, typical_distance
+from pursuit.densities.pointwise_gaussians import PointwiseGaussians
+from pursuit.densities.search import (
+    FARTHEST,
+    LEAST_GAIN,
+    LEFT_OUT_ROWS,
+    TOLERANCE,
+    grid_octaves,
+    lowest_width,
+    scale,
+    warn_of_no_width,
+)
 from pursuit.estimators._parameters import (
     check_flag,
     positive_number,
@@ -23,10 +34,12 @@ from pursuit.estimators._parameters import (
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.selection import distinct_rows, row_digests
 
-# Widths and bandwidths that "auto" compares, as multiples of the typical distance of a
-# nearest neighbour.
-WIDTHS = tuple(2.0 ** (e / 2) for e in range(13))
-BANDWIDTHS = tuple(2.0**e for e in range(-6, 4))
+# Widths and bandwidths that "auto" compares at first, in octaves above the typical
+# distance of a nearest neighbour; more follow up to the spread of the data.
+WIDTHS = tuple(e / 2 for e in range(13))
+BANDWIDTHS = tuple(range(-6, 4))
+# The relative standard error beyond which dividing by a mass is not to be trusted.
+_LARGEST_ERROR = 0.1
 
 
 class LocalGaussianDensity(DensityMixin, BaseEstimator):
@@ -41,7 +54,7 @@ class LocalGaussianDensity(DensityMixin, BaseEstimator):
 
     In general it does not integrate to one. `normalizer` estimates its mass by random
     points, which is reliable in few dimensions (its standard error tells), and
-    ``normalize=True`` divides by it.
+    ``normalize=True`` divides by it, with a warning where the estimate is poor.
 
     Parameters
     ----------
@@ -86,8 +99,9 @@ class LocalGaussianDensity(DensityMixin, BaseEstimator):
     -----
     A query costs O(l n min(l, n) + min(l, n)³) for l rows and n features.
     Leave-one-out is exact: the row has no weight at itself; equal rows are left out
-    together. A search leaves out at most 1000 rows, and compares densities that are
-    not divided by their mass: where it matters, look at `normalizer`.
+    together. A search leaves out at most 1000 rows, goes on beyond its grid while it
+    gains, and compares densities that are not divided by their mass: where it matters,
+    look at `normalizer`.
 
     References
     ----------
@@ -158,52 +172,88 @@ class LocalGaussianDensity(DensityMixin, BaseEstimator):
         self._choose(width, bandwidth, row_digests(X, first, 0))
         self.log_mass_ = 0.0
         if self.normalize:
-            self.log_mass_ = float(np.log(self.normalizer(10_000).mass))
+            self.log_mass_ = self._checked_log_mass()
         return self
+
+    def _checked_log_mass(self) -> float:
+        log_mass, error = self._log_mass(10_000, check_random_state(self.random_state))
+        if not error <= _LARGEST_ERROR:
+            warnings.warn(
+                f"The mass that normalize=True divides by has a relative standard "
+                f"error of {error:.2g}: use a smaller width, normalizer() with more "
+                "samples, or normalize=False.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return log_mass
 
     def _choose(self, width: Any, bandwidth: Any, digests: np.ndarray) -> None:
         self.search_: list[dict[str, float]] = []
         is_open = width == "auto" or bandwidth == "auto"
         rows = np.sort(np.argsort(digests)[:LEFT_OUT_ROWS])
-        unit = self._frame.unit
-        base = unit
+        base, highest = 1.0, 0
         if is_open and len(rows) > 1:
-            base = unit * typical_distance(self._X, rows)
-        widths = np.multiply(WIDTHS, base) if width == "auto" else np.array([width])
-        sigmas = (
-            np.multiply(BANDWIDTHS, base)
-            if bandwidth == "auto"
-            else np.array([bandwidth])
-        )
+            base, highest = scale(self._X, rows)
+        base *= self._frame.unit
+        widths = base * 2.0 ** _up_to(WIDTHS, highest)
+        sigmas = base * 2.0 ** _up_to(BANDWIDTHS, highest)
         if is_open and len(rows) > 1:
-            width, bandwidth = self._compare(widths, sigmas, rows)
+            widths = widths if width == "auto" else np.array([width])
+            sigmas = sigmas if bandwidth == "auto" else np.array([bandwidth])
+            width, bandwidth = self._search(widths, sigmas, rows)
         elif is_open:
-            width, bandwidth = widths[0], sigmas[len(sigmas) // 2]
+            width = widths[0] if width == "auto" else width
+            bandwidth = base if bandwidth == "auto" else bandwidth
         self.width_, self.bandwidth_ = float(width), float(bandwidth)
 
-    def _compare(
+    def _search(
         self, widths: np.ndarray, sigmas: np.ndarray, rows: np.ndarray
     ) -> tuple[float, float]:
-        """Return the pair of highest leave-one-out likelihood, counting rows once."""
-        frame = self._frame
+        """Return the pair of highest leave-one-out likelihood."""
         with Progress(len(widths), "widths", self.verbose, "width") as bar:
             for n_done, width in enumerate(widths):
-                model = self._model(width, np.zeros(len(self._X)))
-                logs = model.log_density(
-                    self._X[rows], (sigmas / frame.unit) ** 2, rows
-                )
-                scores = logs.mean(axis=0) - frame.log_volume
-                for sigma, score in zip(sigmas, scores, strict=True):
-                    self.search_.append(
-                        {
-                            "width": float(width),
-                            "bandwidth": float(sigma),
-                            "score": float(score),
-                        }
-                    )
-                bar.show(n_done + 1, best=max(row["score"] for row in self.search_))
-        best = max(self.search_, key=lambda row: row["score"])
+                self._compare(width, sigmas, rows)
+                bar.show(n_done + 1, best=self._best()["score"])
+        for _ in range(FARTHEST):
+            score = self._best()["score"]
+            for width, sigma in self._beyond():
+                self._compare(width, np.array([sigma]), rows)
+            if self._best()["score"] < score + LEAST_GAIN:
+                break
+        best = self._best()
+        if len(sigmas) > 1 and best["bandwidth"] < lowest_width(sigmas):
+            warn_of_no_width(5)
         return best["width"], best["bandwidth"]
+
+    def _compare(self, width: float, sigmas: np.ndarray, rows: np.ndarray) -> None:
+        """Add a width with each bandwidth to the table, by their left-out scores."""
+        frame = self._frame
+        model = self._model(width, self._log_counts)
+        variances = (sigmas / frame.unit) ** 2
+        logs = model.log_density(self._X[rows], variances, rows, TOLERANCE)
+        log_counts = self._log_counts[rows]
+        scores = np.average(logs, axis=0, weights=np.exp(log_counts - log_counts.max()))
+        self.search_ += [
+            {"width": float(width), "bandwidth": float(sigma), "score": float(score)}
+            for sigma, score in zip(sigmas, scores - frame.log_volume, strict=True)
+        ]
+
+    def _best(self) -> dict[str, float]:
+        return max(self.search_, key=lambda row: row["score"])
+
+    def _beyond(self) -> list[tuple[float, float]]:
+        """Return pairs next to the best, where that is at an end of what was tried."""
+        best = self._best()
+        steps = []
+        for name in ("width", "bandwidth"):
+            tried = {row[name] for row in self.search_}
+            ends = {min(tried): 0.5, max(tried): 2.0} if len(tried) > 1 else {}
+            steps.append({1.0, ends.get(best[name], 1.0)})
+        return [
+            (best["width"] * f, best["bandwidth"] * g)
+            for f, g in product(*steps)
+            if (f, g) != (1.0, 1.0)
+        ]
 
     def _model(self, width: float, log_weights: np.ndarray) -> PointwiseGaussians:
         return PointwiseGaussians(
@@ -280,24 +330,31 @@ class LocalGaussianDensity(DensityMixin, BaseEstimator):
         Parameters
         ----------
         n_samples : int, default=10000
-            Random points, drawn from Parzen windows of width h.
+            Random points, drawn from Parzen windows.
         random_state : int, RandomState instance or None, default=None
             The source of chance; None is that of the estimator.
 
         Returns
         -------
         estimate : Bunch
-            ``mass`` and its ``standard_error``. In many dimensions a few points
-            dominate and both are unreliable.
+            ``mass`` and its ``standard_error``. In many dimensions a few points may
+            dominate, and both are unreliable.
         """
         check_is_fitted(self, "bandwidth_")
         n = whole_number("n_samples", n_samples, 2)
         rng = check_random_state(
             self.random_state if random_state is None else random_state
         )
+        log_mass, error = self._log_mass(n, rng)
+        with np.errstate(over="ignore"):
+            value = float(np.exp(log_mass))
+        return Bunch(mass=value, standard_error=error * value)
+
+    def _log_mass(
+        self, n_samples: int, rng: np.random.RandomState
+    ) -> tuple[float, float]:
         model = self._model(self.width_, self._log_counts)
-        value, error = mass(model, self._variance, n, rng)
-        return Bunch(mass=value, standard_error=error)
+        return model.log_mass(self._variance, n_samples, rng)
 
     def tuning_grid(self, X: Any) -> dict[str, list[float]]:
         """Return values to compare for the parameters that are "auto".
@@ -312,16 +369,22 @@ class LocalGaussianDensity(DensityMixin, BaseEstimator):
         grid : dict of lists
             As `GridSearchCV` takes it; empty if nothing is "auto".
         """
-        X = np.asarray(X, dtype=np.float64)
+        X = check_array(X, dtype=np.float64)
         first, _ = distinct_rows(X, np.ones(len(X)))
         frame = Frame.of(X[first])
-        base = frame.unit
+        base, highest = 1.0, 0
         if len(first) > 1:
-            rows = np.arange(min(len(first), LEFT_OUT_ROWS))
-            base *= typical_distance(frame.inside(X[first]), rows)
+            rows = np.sort(np.argsort(row_digests(X, first, 0))[:LEFT_OUT_ROWS])
+            base, highest = scale(frame.inside(X[first]), rows)
+        base *= frame.unit
         values = {
-            "width": [base * 2.0**e for e in range(1, 5)],
-            "bandwidth": [base * 2.0**e for e in range(-3, 3)],
+            "width": [base * 2.0**e for e in grid_octaves(1, 4, highest)],
+            "bandwidth": [base * 2.0**e for e in grid_octaves(-3, 2, highest)],
         }
         mine = self.get_params(deep=False)
         return {name: v for name, v in values.items() if mine[name] == "auto"}
+
+
+def _up_to(octaves: tuple[float, ...], highest: int) -> np.ndarray:
+    """Return octaves, with whole ones beyond the last up to the spread of the data."""
+    return np.array([*octaves, *range(int(octaves[-1]) + 1, highest + 1)], dtype=float)

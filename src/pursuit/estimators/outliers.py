@@ -20,7 +20,10 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
     that it holds for new rows: with it, about `false_alarm_rate` of further rows like
     the training rows are called outliers. (The density of a training row itself
     includes its own Gaussian and is much higher; a threshold set by those would reject
-    almost every new row in many dimensions.)
+    almost every new row in many dimensions.) For the same reason a row that equals a
+    training row is scored with that left out, so that `fit_predict` finds the outliers
+    among the training rows; unless it was there more than once, that is, with a weight
+    above 1.
 
     Parameters
     ----------
@@ -92,6 +95,7 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         X, weight = X[weight > 0], weight[weight > 0]
         self.density_ = fit_density(clone(self.density), X, weight)
         scores = held_out_scores(self.density_, X, weight, self.n_folds)
+        self._left_out = _single_rows(X, weight, scores)
         order = np.argsort(scores, kind="stable")
         cumulated = np.cumsum(weight[order])
         at = np.searchsorted(cumulated, rate * cumulated[-1] * (1.0 - 1e-12))
@@ -99,7 +103,7 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of each row.
+        """Return the log-density of each row, training rows left out.
 
         Parameters
         ----------
@@ -113,7 +117,10 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.density_.score_samples(X)
+        scores = np.array(self.density_.score_samples(X), dtype=np.float64)
+        for i, key in enumerate(_keys(X)):
+            scores[i] = self._left_out.get(key, scores[i])
+        return scores
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the log-density minus the threshold.
@@ -144,3 +151,25 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
             -1 or 1.
         """
         return np.where(self.decision_function(X) < 0, -1, 1)
+
+
+def _keys(X: np.ndarray) -> list[bytes]:
+    """Return the contents of each row; 0 and -0 are equal."""
+    return [row.tobytes() for row in X + 0.0]
+
+
+def _single_rows(
+    X: np.ndarray, weight: np.ndarray, scores: np.ndarray
+) -> dict[bytes, float]:
+    """Return the left-out scores of rows that are there once, by content.
+
+    None where no row can be told from the others by the rest.
+    """
+    if np.isneginf(scores).all():
+        return {}
+    keys = _keys(X)
+    count = dict.fromkeys(keys, 0.0)
+    for key, w in zip(keys, weight, strict=True):
+        count[key] += float(w)
+    rows = zip(keys, scores, strict=True)
+    return {key: float(score) for key, score in rows if count[key] <= 1.0}

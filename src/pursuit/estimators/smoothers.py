@@ -15,14 +15,19 @@ from pursuit.densities.smoothing import (
     squared_distances_to_means,
     weighted_means,
 )
+from pursuit.estimators._parameters import positive_number
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.selection import distinct_rows, row_digests
 
+# Words for a width that kernels know.
+RULES = ("median", "scale", "auto")
 # Widths that gamma="loo" compares, as multiples of the median rule's, and the rows it
 # leaves out at most.
 GAMMA_MULTIPLES = tuple(2.0**e for e in range(-4, 11))
 LEFT_OUT_ROWS = 1000
+# The narrowest range that holds all widths that are numbers.
+_WIDTHS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 
 class NadarayaWatson(RegressorMixin, BaseEstimator):
@@ -129,7 +134,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         self._Y = Y.reshape(len(Y), -1)[used]
         self.search_: list[dict[str, float]] = []
         is_searched = isinstance(self.gamma, str) and self.gamma == "loo"
-        kernel = _bound(self, "median" if is_searched else self.gamma)
+        kernel = _bound(self, "median" if is_searched else self.gamma, ("loo",))
         if is_searched and isinstance(self.kernel, str) and hasattr(kernel, "gamma"):
             kernel = self._best_width(kernel)
         self.kernel_ = kernel
@@ -144,23 +149,28 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         lowest = np.argsort(row_digests(self._X, first, 0))[:LEFT_OUT_ROWS]
         rows = np.flatnonzero(np.isin(sets, lowest))
         best = kernel
+        # In units in which no square of a target overflows or vanishes.
+        unit = float(np.abs(self._Y).max()) or 1.0
+        Y = self._Y / unit
         for multiple in GAMMA_MULTIPLES:
-            gamma = float(np.clip(multiple * kernel.gamma, 1e-300, 1e300))
+            gamma = float(np.clip(multiple * kernel.gamma, *_WIDTHS))
             trial = type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
             F = weighted_means(
                 trial,
                 self._X,
-                self._Y,
+                Y,
                 self._weight,
                 self._X[rows],
                 budget(self.max_memory),
                 (sets[rows], sets),
             )
-            mse = self._weight[rows] @ ((F - self._Y[rows]) ** 2).mean(axis=1)
-            mse = float(mse / self._weight[rows].sum())
+            errors = ((F - Y[rows]) ** 2).mean(axis=1)
+            mse = float(np.average(errors, weights=self._weight[rows]))
             if not self.search_ or mse < min(row["mse"] for row in self.search_):
                 best = trial
             self.search_.append({"gamma": gamma, "mse": mse})
+        for row in self.search_:
+            row["mse"] *= unit * unit  # floats of Python: inf, without a warning
         return best
 
     def predict(self, X: Any) -> np.ndarray:
@@ -358,9 +368,14 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _bound(estimator: Any, gamma: float | str) -> Kernel:
-    """Return the estimator's kernel, with a width from its training rows."""
+def _bound(estimator: Any, gamma: float | str, more: tuple[str, ...] = ()) -> Kernel:
+    """Return the estimator's kernel, with a width from its training rows.
+
+    ``more`` names words for gamma that the kernel itself does not know.
+    """
     kernel = as_kernel(
         estimator.kernel, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0
     )
+    if isinstance(estimator.kernel, str) and hasattr(kernel, "gamma"):
+        positive_number("gamma", gamma, (*more, *RULES))
     return kernel.bind(estimator._X, estimator._weight)

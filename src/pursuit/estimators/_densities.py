@@ -5,10 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from pursuit.selection import make_folds
+
+
+class ScoredDensity(DensityMixin, BaseEstimator):
+    """A density whose score is the mean of its log-densities."""
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-density of the rows, minus the thesis's ANLL.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Higher is better.
+        """
+        return float(np.mean(self.score_samples(X)))
 
 
 def check_density(density: Any) -> None:

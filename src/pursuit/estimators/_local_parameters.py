@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from contextlib import nullcontext
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from pursuit._threads import allowed_threads, limited
-
-# Types of whole numbers.
-_WHOLE = (int, np.integer)
+from pursuit.estimators._parameters import WHOLE, is_number, is_whole
 
 # The largest number of neighbours that "auto" compares.
 MOST_NEIGHBORS = 80
@@ -29,8 +26,7 @@ def thread_count(n_jobs: int | None) -> int:
     """Return how many threads to use; None: as many as BLAS may."""
     if n_jobs is None:
         return allowed_threads()
-    is_whole = isinstance(n_jobs, _WHOLE) and not isinstance(n_jobs, (bool, np.bool_))
-    if not is_whole or n_jobs == 0:
+    if not is_number(n_jobs) or not isinstance(n_jobs, WHOLE) or n_jobs == 0:
         raise ValueError(
             f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for all "
             "processors, or None; not 0."
@@ -68,17 +64,10 @@ def check_penalty(penalty: Any) -> None:
 
 def check_whole(name: str, value: Any, low: int, otherwise: str = "") -> None:
     """Raise a ValueError unless ``value`` is a whole number of at least ``low``."""
-    if isinstance(value, (bool, np.bool_)) or not (
-        isinstance(value, _WHOLE) and value >= low
-    ):
+    if not is_whole(value, low):
         raise ValueError(
             f"{name}={value!r} must be a whole number of at least {low}{otherwise}."
         )
-
-
-def is_number(value: Any) -> bool:
-    """Return whether ``value`` is a real number and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
 def check_squares(X: np.ndarray) -> None:

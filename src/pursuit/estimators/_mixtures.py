@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -30,6 +29,7 @@ from pursuit.densities.search import (
     scale,
     search,
 )
+from pursuit.estimators._densities import ScoredDensity
 from pursuit.estimators._parameters import (
     positive_number,
     thread_limit,
@@ -87,7 +87,7 @@ class _Training:
         return np.sort(np.argsort(digests)[:LEFT_OUT_ROWS])
 
 
-class LocalGaussianMixture(DensityMixin, BaseEstimator):
+class LocalGaussianMixture(ScoredDensity):
     """What the mixtures share; a subclass says what its parameters ask for."""
 
     def _fit(
@@ -184,23 +184,6 @@ class LocalGaussianMixture(DensityMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         frame = self._data.frame
         return self._gaussians.log_density(frame.inside(X)) - frame.log_volume
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of the rows, minus the thesis's ANLL.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Points.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-            Higher is better.
-        """
-        return float(np.mean(self.score_samples(X)))
 
     def loo_score_samples(self) -> np.ndarray:
         """Return the log-density of each training row, fitted without it.

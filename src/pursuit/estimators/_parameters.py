@@ -7,16 +7,26 @@ from typing import Any
 
 import numpy as np
 
-_WHOLE = (int, np.integer)
+# Types of whole numbers.
+WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether ``value`` is a real number and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, _FLAGS)
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Return whether ``value`` is a whole number, and at least ``least``."""
+    return bool(is_number(value) and isinstance(value, WHOLE) and value >= least)
 
 
 def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
     """Return a positive finite number as float, or one of the words as it is."""
     if isinstance(value, str) and value in words:
         return value
-    is_number = isinstance(value, Real) and not isinstance(value, _FLAGS)
-    if is_number and 0 < value < np.inf:
+    if is_number(value) and 0 < value < np.inf:
         return float(value)
     also = "".join(f" or {word!r}" for word in words)
     raise ValueError(f"{name}={value!r} must be a positive finite number{also}.")
@@ -28,8 +38,7 @@ def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ())
         value is word or (isinstance(value, str) and value == word) for word in words
     ):
         return value
-    is_whole = isinstance(value, _WHOLE) and not isinstance(value, _FLAGS)
-    if is_whole and value >= least:
+    if is_whole(value, least):
         return int(value)
     also = "".join(f" or {word!r}" for word in words)
     raise ValueError(

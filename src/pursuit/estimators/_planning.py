@@ -13,6 +13,7 @@ from pursuit._memory import budget
 from pursuit._quantiles import lower_quantile
 from pursuit._widths import RULES
 from pursuit.dictionaries import OneKernel, Precomputed
+from pursuit.estimators._parameters import WHOLE, check_flag, is_number, is_whole
 from pursuit.kernels import NAMED, Kernel, as_kernel
 from pursuit.losses import Loss, Squared
 from pursuit.plan import Dictionary, Plan
@@ -25,9 +26,6 @@ from pursuit.selection import (
     row_digests,
 )
 from pursuit.stopping import Patience
-
-# Types of whole numbers.
-_WHOLE = (int, np.integer)
 
 SELECTIONS = ("cv", "loo", "validation", None)
 
@@ -66,19 +64,11 @@ def make_plan(
     contents = None if is_precomputed(estimator) else X
     distinct, atom_of_row = distinct_rows(contents, weight)
     drawn, n_redrawn = _candidates(estimator, contents, distinct, rng)
-    selection = estimator.selection
-    if (
-        selection == "cv"
-        and len(distinct) > CV_ROWS
-        and isinstance(estimator.cv, _WHOLE)
-    ):
-        selection = "validation"
+    selection = _selection(estimator, len(distinct))
     dictionaries = _dictionaries(estimator, X, weight)
     first = FIRST_WIDTHS if len(dictionaries) > 1 else (0,)
-    alphas = _alphas(estimator.alpha, dictionaries[first[len(first) // 2]], X, weight)
-    if isinstance(estimator.alpha, str) and type(loss) is not Squared:
-        unit = LOSS_RIDGE * _loss_unit(loss, Y, weight)
-        alphas = [unit * alpha for alpha in alphas]
+    middle = dictionaries[first[len(first) // 2]]
+    alphas = _alphas(estimator.alpha, middle, X, weight, loss, Y)
     compares = len(dictionaries) * len(alphas) > 1
     folds = []
     if selection in ("cv", "validation") or compares:
@@ -116,7 +106,7 @@ def _check_words(estimator: Any) -> None:
     check_choice("method", estimator.method, METHODS)
     check_choice("selection", estimator.selection, SELECTIONS)
     for name in ("fit_intercept", "redraw_candidates"):
-        _check_flag(name, getattr(estimator, name))
+        check_flag(name, getattr(estimator, name))
     _check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
     _check_whole("verbose", estimator.verbose, "True, False or a whole number")
     if estimator.selection == "loo" and estimator.method == "basic":
@@ -130,7 +120,7 @@ def _check_words(estimator: Any) -> None:
 def _check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
     """Check what has to do with the loss, and that it goes together."""
     every = estimator.backfit_every
-    if not isinstance(every, _WHOLE) or isinstance(every, bool) or every < 1:
+    if not is_whole(every, 1):
         raise ValueError(
             f"backfit_every={every!r} must be a whole number of at least 1: after how "
             "many steps all coefficients are optimised again."
@@ -188,25 +178,16 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")
 
 
-def _check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name}={value!r} must be True or False.")
-
-
 def _check_whole(name: str, value: Any, wanted: str) -> None:
-    if value is not None and not isinstance(value, (*_WHOLE, bool, np.bool_)):
+    if value is not None and not isinstance(value, (*WHOLE, bool, np.bool_)):
         raise ValueError(f"{name}={value!r} must be {wanted}.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
 def _number(
     name: str, value: Any, low: float, high: float = np.inf, word: str | None = None
 ) -> float:
     """Return a number in the range; ``word`` is what may be said instead of one."""
-    if not _is_number(value) or not low <= value <= high or not np.isfinite(value):
+    if not is_number(value) or not low <= value <= high or not np.isfinite(value):
         upper = "" if high == np.inf else f" and at most {high:g}"
         instead = "" if word is None else f", or {word!r}"
         raise ValueError(
@@ -218,10 +199,10 @@ def _number(
 
 def _count(name: str, value: Any, n_rows: int) -> int:
     """Return a number of rows given as such or as a share of all rows."""
-    if _is_number(value):
-        if isinstance(value, _WHOLE) and value >= 1:
+    if is_number(value):
+        if isinstance(value, WHOLE) and value >= 1:
             return int(value)
-        if not isinstance(value, _WHOLE) and 0.0 < value <= 1.0:
+        if not isinstance(value, WHOLE) and 0.0 < value <= 1.0:
             return max(1, int(np.ceil(value * n_rows)))
     raise ValueError(
         f"{name}={value!r} must be a whole number of at least 1, a share between 0 "
@@ -272,7 +253,7 @@ def _tolerance(value: Any) -> float | str:
 def _patience(value: Any, selection: str | None) -> Patience:
     if value is None:
         return Patience(5) if selection == "loo" else CV_PATIENCE
-    if not isinstance(value, _WHOLE) or isinstance(value, bool) or value < 1:
+    if not is_whole(value, 1):
         raise ValueError(
             f"patience={value!r} must be a whole number of at least 1, or None."
         )
@@ -289,12 +270,27 @@ def _dtype(value: Any) -> np.dtype:
     raise ValueError(f"dtype={value!r} must be 'float64' or 'float32'.")
 
 
+def _selection(estimator: Any, n_distinct: int) -> str | None:
+    """Return how the size is chosen: many rows are not tried in folds."""
+    is_large = n_distinct > CV_ROWS and isinstance(estimator.cv, WHOLE)
+    if estimator.selection == "cv" and is_large:
+        return "validation"
+    return estimator.selection
+
+
 def _alphas(
-    alpha: Any, dictionary: Dictionary, X: Any, weight: np.ndarray
+    alpha: Any,
+    dictionary: Dictionary,
+    X: Any,
+    weight: np.ndarray,
+    loss: Loss,
+    Y: np.ndarray,
 ) -> list[float]:
     if isinstance(alpha, str) and alpha == "cv":
         # A kernel s times as large has coefficients s times as small.
         scale = _mean_square_diagonal(dictionary, X, weight)
+        if type(loss) is not Squared:
+            scale *= LOSS_RIDGE * _loss_unit(loss, Y, weight)
         return [scale * a for a in ALPHAS]
     return [_number("alpha", alpha, low=0.0, word="cv")]
 
@@ -344,7 +340,7 @@ def _check_named(kernel: str, gamma: Any) -> None:
             "a function k(X, Y) will do too."
         )
     is_word = isinstance(gamma, str) and gamma in ("cv", *RULES)
-    is_width = _is_number(gamma) and 0 < gamma < np.inf
+    is_width = is_number(gamma) and 0 < gamma < np.inf
     if hasattr(NAMED[kernel](), "gamma") and not is_word and not is_width:
         words = ", ".join(map(repr, ("cv", *RULES)))
         raise ValueError(
@@ -369,13 +365,13 @@ def _folds(
     """Return the held-out rows of each fold; none where the rows are too few."""
     if selection == "validation":
         share = estimator.validation_fraction
-        if not _is_number(share) or not 0.0 < share < 1.0:
+        if not is_number(share) or not 0.0 < share < 1.0:
             raise ValueError(
                 f"validation_fraction={share!r} must be a number between 0 and 1."
             )
         part = hold_out(contents, y, weight, share, seed, is_class)
         return [] if part is None else [part]
-    if isinstance(estimator.cv, _WHOLE) and not isinstance(estimator.cv, bool):
+    if isinstance(estimator.cv, WHOLE) and not isinstance(estimator.cv, bool):
         if estimator.cv < 2:
             raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
         folds = make_folds(contents, y, weight, int(estimator.cv), seed, is_class)

@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import Bunch, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,6 +24,7 @@ from pursuit.densities.search import (
     scale,
     warn_of_no_width,
 )
+from pursuit.estimators._densities import ScoredDensity
 from pursuit.estimators._parameters import (
     check_flag,
     positive_number,
@@ -42,7 +42,7 @@ BANDWIDTHS = tuple(range(-6, 4))
 _LARGEST_ERROR = 0.1
 
 
-class LocalGaussianDensity(DensityMixin, BaseEstimator):
+class LocalGaussianDensity(ScoredDensity):
     r"""A Gaussian fitted to the data around each query (thesis §14.3).
 
     .. math:: p(x) = \hat Z(x)\, N(x; \mu(x), V(x) + \sigma^2 I), \qquad
@@ -287,23 +287,6 @@ class LocalGaussianDensity(DensityMixin, BaseEstimator):
         model = self._model(self.width_, self._log_counts)
         logs = model.log_density(self._frame.inside(X), np.array([self._variance]))
         return logs[:, 0] - self._frame.log_volume - self.log_mass_
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Points.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-            Higher is better.
-        """
-        return float(np.mean(self.score_samples(X)))
 
     def loo_score_samples(self) -> np.ndarray:
         """Return the log-density of each training row, with it left out.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._quantiles import lower_quantile
+from pursuit._quantiles import lower_quantile
 
 # Arguments of exponentials are cut here: sums of what comes out are still finite.
 LARGEST_EXPONENT = 300.0

@@ -1,0 +1,93 @@
+r"""Losses: what a pursuit minimises.
+
+A loss is pointwise in the target y and the prediction f; it knows neither kernels nor
+data.  Those for classes are functions of the margin :math:`m = y f` with y of -1 and
++1, those for regression functions of the residue :math:`r = y - f`.
+
+A loss of your own is a class with ``value`` and ``gradient`` (or, of the margin,
+``of_margin`` and ``slope``); :func:`pursuit.loss_laws.check_loss` tells
+whether it keeps the laws.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._base import Loss, MarginLoss
+from .classes import (
+    Doom2,
+    Exponential,
+    Hinge,
+    Logistic,
+    Softmax,
+    SquaredHinge,
+    SquaredTanh,
+)
+from .regression import Absolute, Huber, Poisson, Quantile, Squared
+
+__all__ = [
+    "Absolute",
+    "Doom2",
+    "Exponential",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "MarginLoss",
+    "Poisson",
+    "Quantile",
+    "Softmax",
+    "Squared",
+    "SquaredHinge",
+    "SquaredTanh",
+    "as_loss",
+]
+
+_NAMED: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "squared-tanh": SquaredTanh,
+    "exponential": Exponential,
+    "logistic": Logistic,
+    "doom2": Doom2,
+    "hinge": Hinge,
+    "squared-hinge": SquaredHinge,
+    "absolute": Absolute,
+    "huber": Huber,
+    "quantile": Quantile,
+    "poisson": Poisson,
+}
+
+
+def names(is_class: bool) -> list[str]:
+    """Return the names of the losses for classes, or for regression."""
+    fits = "fits_classes" if is_class else "fits_numbers"
+    return [name for name, loss in _NAMED.items() if getattr(loss, fits)]
+
+
+def is_named(loss: Any, kind: type[Loss]) -> bool:
+    """Return whether a name or an object, as given by a user, is a loss of a kind."""
+    named = isinstance(loss, str) and _NAMED.get(loss) is kind
+    return named or isinstance(loss, kind)
+
+
+def as_loss(loss: Any, is_class: bool) -> Loss:
+    """Return the loss that a name stands for, or the object itself, checked.
+
+    Parameters
+    ----------
+    loss : str or Loss
+    is_class : bool
+        Whether it is to fit classes, or numbers.
+    """
+    found = _NAMED[loss]() if isinstance(loss, str) and loss in _NAMED else loss
+    kind = "classification" if is_class else "regression"
+    fits = "fits_classes" if is_class else "fits_numbers"
+    if not isinstance(found, Loss) or not getattr(found, fits):
+        listed = ", ".join(repr(name) for name in names(is_class))
+        raise ValueError(
+            f"loss={loss!r} is not a loss for {kind}: choose one of {listed}, or pass "
+            f"an instance of a subclass of pursuit.losses."
+            f"{'MarginLoss' if is_class else 'Loss'}."
+        )
+    found.check_parameters()
+    return found

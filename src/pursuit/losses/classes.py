@@ -1,0 +1,250 @@
+"""Losses for classes, functions of the margin m = y f with y of -1 and +1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit
+
+from ._base import (
+    Loss,
+    MarginLoss,
+    exp_cut,
+    rounded_absolute,
+    rounded_sign,
+    tip_curvature,
+    touching_curvature,
+)
+
+_LOG2 = np.log(2.0)
+
+
+class Logistic(MarginLoss):
+    r"""Logistic loss, :math:`\log_2(1 + e^{-2m})`: gives probabilities.
+
+    LogitBoost's loss: the negative log-likelihood, in bits, of classes of
+    :math:`P(y = 1) = 1 / (1 + e^{-2f})`.  Over a shared support, several classes
+    have one :class:`Softmax`.
+    """
+
+    def of_margin(self, m: np.ndarray) -> np.ndarray:
+        """Return the bits that the class takes."""
+        return np.logaddexp(0.0, -2.0 * m) / _LOG2
+
+    def slope(self, m: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return (-2.0 / _LOG2) * expit(-2.0 * m)
+
+    def bend(self, m: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        p = expit(-2.0 * m)
+        return (4.0 / _LOG2) * p * (1.0 - p)
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return half the log-odds of the classes."""
+        share = ((y > 0) @ weight) / weight.sum()
+        return np.arctanh(np.clip(2.0 * share - 1.0, -0.999, 0.999))
+
+    def jointly(self) -> Loss:
+        """Return :class:`Softmax`."""
+        return Softmax()
+
+    def probabilities(self, f: np.ndarray) -> np.ndarray:
+        """Return the classes' probabilities (2, n) or, normalised, (T, n)."""
+        if len(f) == 1:
+            return np.concatenate([expit(-2.0 * f), expit(2.0 * f)])
+        p = expit(2.0 * f)
+        return p / np.maximum(p.sum(axis=0), np.finfo(float).tiny)
+
+
+def _softmax(f: np.ndarray) -> np.ndarray:
+    p = np.exp(f - f.max(axis=0))
+    return p / p.sum(axis=0)
+
+
+class Softmax(Loss):
+    r"""Multinomial logistic loss, :math:`-\log_2 P(c)`, P the softmax of all outputs.
+
+    The targets of a sample are +1 for its class and -1 for the others.  With two
+    classes and ``f = (-g, g)`` it is :class:`Logistic` of ``g``.
+    """
+
+    fits_numbers = False
+    fits_classes = True
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the bits that each sample's class takes, shape (n,)."""
+        shifted = f - f.max(axis=0)
+        own = np.where(y > 0, shifted, 0.0).sum(axis=0)
+        return (np.log(np.exp(shifted).sum(axis=0)) - own) / _LOG2
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the derivatives in each output."""
+        return (_softmax(f) - (y > 0)) / _LOG2
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the second derivatives in each output by itself."""
+        p = _softmax(f)
+        return p * (1.0 - p) / _LOG2
+
+    def second(
+        self, y: np.ndarray, f: np.ndarray
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function that multiplies by diag(p) - p p'."""
+        p = _softmax(f)
+        return lambda V: p * (V - (p * V).sum(axis=0)) / _LOG2
+
+    def reduced(self, theta: np.ndarray) -> np.ndarray:
+        """Return the loads less their mean: what all outputs share does nothing."""
+        return theta - theta.mean(axis=0)
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the classes' shares."""
+        share = ((y > 0) @ weight) / weight.sum()
+        logs = np.log(np.maximum(share, 1e-3))
+        return logs - logs.mean()
+
+    def probabilities(self, f: np.ndarray) -> np.ndarray:
+        """Return the classes' probabilities (T, n)."""
+        return _softmax(f)
+
+
+class Exponential(MarginLoss):
+    """AdaBoost's loss, ``exp(-m)``."""
+
+    def of_margin(self, m: np.ndarray) -> np.ndarray:
+        """Return exp(-m)."""
+        return exp_cut(-m)
+
+    def slope(self, m: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return -exp_cut(-m)
+
+    def bend(self, m: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        return exp_cut(-m)
+
+
+class SquaredTanh(MarginLoss):
+    """Squared loss after tanh, ``(target - tanh(m))**2``; not convex.
+
+    Points far on the wrong side pull no more than others do: the papers' "KMP-tanh".
+
+    Parameters
+    ----------
+    target : float, default=0.65
+        Between 0 and 1.
+    """
+
+    is_convex = False
+
+    def __init__(self, target: float = 0.65) -> None:
+        self.target = target
+
+    def of_margin(self, m: np.ndarray) -> np.ndarray:
+        """Return the squared difference."""
+        return (self.target - np.tanh(m)) ** 2
+
+    def slope(self, m: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        t = np.tanh(m)
+        return -2.0 * (self.target - t) * (1.0 - t * t)
+
+    def bend(self, m: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        t = np.tanh(m)
+        return 2.0 * (1.0 - t * t) * (1.0 - 3.0 * t * t + 2.0 * self.target * t)
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the curvature of the squared difference with tanh made linear."""
+        t = np.tanh(y * f)
+        return 2.0 * (1.0 - t * t) ** 2
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError unless the target is between 0 and 1."""
+        self._check_share("target")
+
+
+class Doom2(MarginLoss):
+    """Doom II's loss, ``1 - tanh(m)``; not convex.
+
+    It falls without end as all margins grow: a ridge keeps the coefficients bounded.
+    A constant would run away to where all points of the rarer class are given up, so
+    there is none (``intercept_`` is 0).
+    """
+
+    is_convex = False
+    frees_constant = False
+
+    def of_margin(self, m: np.ndarray) -> np.ndarray:
+        """Return 1 - tanh(m)."""
+        return 1.0 - np.tanh(m)
+
+    def slope(self, m: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return np.tanh(m) ** 2 - 1.0
+
+    def bend(self, m: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        t = np.tanh(m)
+        return 2.0 * t * (1.0 - t * t)
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the slope's size: large where a point can still be won or lost."""
+        return 1.0 - np.tanh(y * f) ** 2
+
+
+class Hinge(MarginLoss):
+    """The SVM's loss ``max(0, 1 - m)``, its corner rounded off.
+
+    Parameters
+    ----------
+    smoothing : float, default=0.5
+        From ``1 - smoothing`` to 1 a parabola joins the two straight parts.
+    """
+
+    def __init__(self, smoothing: float = 0.5) -> None:
+        self.smoothing = smoothing
+
+    def _arguments(self, m: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the distance before the middle of the corner, and half its width."""
+        half = self.smoothing / 2
+        return 1.0 - half - m, half
+
+    def of_margin(self, m: np.ndarray) -> np.ndarray:
+        """Return the loss."""
+        r, half = self._arguments(m)
+        return (rounded_absolute(r, half) + r) / 2
+
+    def slope(self, m: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return -(rounded_sign(*self._arguments(m)) + 1.0) / 2
+
+    def bend(self, m: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        return tip_curvature(*self._arguments(m)) / 2
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the curvature of a parabola above the loss."""
+        return touching_curvature(*self._arguments(y * f)) / 2
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError unless the smoothing is positive."""
+        self._check_positive("smoothing")
+
+
+class SquaredHinge(MarginLoss):
+    """The squared hinge, ``max(0, 1 - m)**2``."""
+
+    def of_margin(self, m: np.ndarray) -> np.ndarray:
+        """Return the loss."""
+        return np.maximum(0.0, 1.0 - m) ** 2
+
+    def slope(self, m: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return -2.0 * np.maximum(0.0, 1.0 - m)
+
+    def bend(self, m: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        return np.where(m < 1.0, 2.0, 0.0)

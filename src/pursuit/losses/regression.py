@@ -1,0 +1,212 @@
+"""Losses for regression, most of them functions of the residue r = y - f."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from pursuit._quantiles import lower_quantile
+
+from ._base import (
+    Loss,
+    exp_cut,
+    robust_scale,
+    rounded_absolute,
+    rounded_sign,
+    tip_curvature,
+    touching_curvature,
+)
+
+# Widths of what is rounded off or robust, as shares of the targets' spread.
+_ROUNDING, _HUBER = 0.05, 0.5
+
+
+class Squared(Loss):
+    """Least squares, ``(y - f)**2``; for classes ``(1 - m)**2``."""
+
+    fits_classes = True
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the squared residue."""
+        return (y - f) ** 2
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return 2.0 * (f - y)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return 2."""
+        return np.full_like(f, 2.0)
+
+
+class _RobustLoss(Loss):
+    """What the losses of small influence share: they begin at the median."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the median of each output."""
+        return np.array([lower_quantile(row, weight, 0.5) for row in y])
+
+
+class Absolute(_RobustLoss):
+    """Least absolute deviations, ``|y - f|``, its tip rounded off: robust, the median.
+
+    Parameters
+    ----------
+    smoothing : float or None, default=None
+        Residues below it have a parabola instead.  None: a twentieth of the targets'
+        spread.
+    """
+
+    def __init__(self, smoothing: Any = None) -> None:
+        self.smoothing = smoothing
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the loss."""
+        return rounded_absolute(y - f, self.smoothing)
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return -rounded_sign(y - f, self.smoothing)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        return tip_curvature(y - f, self.smoothing)
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the curvature of a parabola above the loss."""
+        return touching_curvature(y - f, self.smoothing)
+
+    def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
+        """Return the loss with its smoothing as numbers."""
+        if self.smoothing is not None:
+            return self
+        return Absolute(_ROUNDING * robust_scale(y, weight))
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError unless the smoothing is positive."""
+        self._check_positive("smoothing", None)
+
+
+class Huber(_RobustLoss):
+    """Huber's loss: ``r**2`` up to delta, ``2 delta |r| - delta**2`` beyond.
+
+    Parameters
+    ----------
+    delta : float or None, default=None
+        From where on residues count by their size instead of its square.  None: half
+        of the targets' spread.
+    """
+
+    def __init__(self, delta: Any = None) -> None:
+        self.delta = delta
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the loss."""
+        return self.delta * (2.0 * rounded_absolute(y - f, self.delta) - self.delta)
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return -2.0 * np.clip(y - f, -self.delta, self.delta)
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        return np.where(np.abs(y - f) < self.delta, 2.0, 0.0)
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the curvature of a parabola above the loss."""
+        return 2.0 * self.delta * touching_curvature(y - f, self.delta)
+
+    def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
+        """Return the loss with its delta as numbers."""
+        if self.delta is not None:
+            return self
+        return Huber(_HUBER * robust_scale(y, weight))
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError unless delta is positive."""
+        self._check_positive("delta", None)
+
+
+class Quantile(Loss):
+    """The pinball loss, its tip rounded off: fits a quantile of y given x.
+
+    ``quantile * r`` for positive residues, ``(quantile - 1) * r`` for negative ones.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        Between 0 and 1; 0.5 is half of :class:`Absolute`.
+    smoothing : float or None, default=None
+        Residues below it have a parabola instead.  None: a twentieth of the targets'
+        spread.
+    """
+
+    def __init__(self, quantile: float = 0.5, smoothing: Any = None) -> None:
+        self.quantile = quantile
+        self.smoothing = smoothing
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the loss."""
+        r = y - f
+        return rounded_absolute(r, self.smoothing) / 2 + (self.quantile - 0.5) * r
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return 0.5 - self.quantile - rounded_sign(y - f, self.smoothing) / 2
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        return tip_curvature(y - f, self.smoothing) / 2
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the curvature of a parabola above the loss."""
+        return touching_curvature(y - f, self.smoothing) / 2
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the quantile of each output."""
+        return np.array([lower_quantile(row, weight, self.quantile) for row in y])
+
+    def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
+        """Return the loss with its smoothing as numbers."""
+        if self.smoothing is not None:
+            return self
+        return Quantile(self.quantile, _ROUNDING * robust_scale(y, weight))
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError unless the quantile is between 0 and 1."""
+        self._check_share("quantile")
+        self._check_positive("smoothing", None)
+
+
+class Poisson(Loss):
+    """Half the Poisson deviance of counts or rates with mean ``exp(f)``."""
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return half the deviance."""
+        return exp_cut(f) - y * f + xlogy(y, y) - y
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its derivative."""
+        return exp_cut(f) - y
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return its second derivative."""
+        return exp_cut(f)
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the logarithm of the mean."""
+        mean = (y @ weight) / weight.sum()
+        return np.log(np.maximum(mean, 1e-12))
+
+    def mean(self, f: np.ndarray) -> np.ndarray:
+        """Return exp(f)."""
+        return exp_cut(f)
+
+    def check_targets(self, y: np.ndarray) -> None:
+        """Raise a ValueError if a target is negative."""
+        if np.any(y < 0):
+            raise ValueError(
+                f"loss='poisson' needs targets of 0 or more; the lowest is {y.min():g}."
+            )

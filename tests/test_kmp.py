@@ -394,7 +394,7 @@ def test_truncated_models_are_refits(regression):
         np.testing.assert_allclose(model.truncate(n).predict(X), refit.predict(X))
     # A small model keeps what it needs and no more.
     small = model.truncate(5)
-    assert len(small.path_) == len(small._path_points) == 5
+    assert len(small.path_) == len(small._path_functions) == 5
     assert small.truncate(2).n_support_ == 2
     assert len(pickle.dumps(small)) < len(pickle.dumps(model))
     np.testing.assert_allclose(model.truncate(0).predict(X), y.mean())

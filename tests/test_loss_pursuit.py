@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from pursuit._atoms import Atoms
 from pursuit.backfitting import GRADIENT_TOLERANCE, Newton, Objective
-from pursuit.dictionaries import OneKernel
+from pursuit.functions import KernelFunctions
 from pursuit.judging import Mistakes
 from pursuit.kernels import Gaussian
 from pursuit.loss_pursuit import GROWTH, LEAST_CURVATURE, LossPursuit, orthonormal
@@ -425,7 +425,9 @@ def test_float32_storage(rng):
     )
     found = []
     for dtype in ("float64", "float32"):
-        atoms = OneKernel(Gaussian(0.5)).bind(X, np.arange(80), 1 << 30, dtype)
+        atoms = KernelFunctions(X, np.arange(80), True, Gaussian(0.5)).on(
+            X, 1 << 30, dtype
+        )
         found.append(LossPursuit(atoms, problem))
         run(atoms, [found[-1]])
     np.testing.assert_array_equal(found[0].chosen, found[1].chosen)

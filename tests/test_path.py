@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pursuit.expansions import Expansion
+from pursuit.functions import KernelFunctions
 from pursuit.kernels import Gaussian
 from pursuit.path import OrthogonalPath, SeparatePaths
 
@@ -187,8 +188,9 @@ def test_equal_paths_compare_as_objects(data):
 def test_an_expansion_is_its_formula(rng):
     X, Z = rng.standard_normal((7, 3)), rng.standard_normal((4, 3))
     coef, intercept = rng.standard_normal((2, 4)), np.array([1.0, -2.0])
-    f = Expansion(Gaussian(0.5), Z, coef, intercept)
+    functions = KernelFunctions(Z, np.arange(4), False, Gaussian(0.5))
+    f = Expansion(functions, coef, intercept)
     squared = ((X[:, None] - Z[None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(f(X), np.exp(-0.5 * squared) @ coef.T + intercept)
-    nothing = Expansion(Gaussian(0.5), Z[:0], coef[:, :0], intercept)
+    nothing = Expansion(functions[:0], coef[:, :0], intercept)
     np.testing.assert_array_equal(nothing(X), np.tile(intercept, (7, 1)))

@@ -16,13 +16,13 @@ from sklearn.preprocessing import scale
 
 from pursuit import _interrupts
 from pursuit._atoms import Atoms
-from pursuit.dictionaries import OneKernel, Precomputed
+from pursuit.functions import Columns, KernelFunctions
 from pursuit.kernels import FunctionKernel, Gaussian
 from pursuit.problem import METHODS, Problem
 from pursuit.pursuit import Pursuit
 from pursuit.random_pursuit import RandomPursuit
 from pursuit.running import run
-from pursuit.selection import leave_one_out_errors, make_folds, without
+from pursuit.selection import Sites, leave_one_out_errors, make_folds, without
 
 # Residues agree to this share of |y|, coefficients (each in units of its atom's norm)
 # to this share of the largest.  The figure is met with room to spare: typical
@@ -346,7 +346,7 @@ def test_bound_kernels_stored_or_in_blocks_are_the_same():
             D = kernel(X, X[centers])
             paths = []
             for memory in (1 << 30, 1):
-                atoms = OneKernel(kernel).bind(X, centers, memory)
+                atoms = KernelFunctions(X[centers], centers, True, kernel).on(X, memory)
                 assert atoms.is_stored == (memory > 1)
                 pursuit = Pursuit(atoms, problem_of(D, Y, 15, alpha=1e-6))
                 run(atoms, [pursuit])
@@ -359,7 +359,7 @@ def test_bound_kernels_stored_or_in_blocks_are_the_same():
 def test_precomputed_atoms_are_columns():
     D, Y = matrices(random_matrix)
     centers = np.arange(0, 90, 2)
-    atoms = Precomputed().bind(D, centers, 1 << 30)
+    atoms = Columns(centers, 90, True).on(D, 1 << 30)
     pursuit = Pursuit(atoms, problem_of(D[:, centers], Y, 10))
     run(atoms, [pursuit])
     chosen, _ = reference.pursue("pre-fitting", D[:, centers], Y, 10)
@@ -371,7 +371,9 @@ def many_problems(D, Y):
     rows = np.arange(len(D))
     base = problem_of(D, Y[:, :1], 18, fit_intercept=True)
     problems = [
-        without(base, rows % 4 == f, np.where(rows % 4 == f, 0.0, 1.0), rows)
+        without(
+            base, rows % 4 == f, np.where(rows % 4 == f, 0.0, 1.0), Sites(rows, rows)
+        )
         for f in range(4)
     ]
     problems += [replace(base, method=m, alpha=a) for m in METHODS for a in (0.0, 0.1)]
@@ -939,7 +941,8 @@ def test_folds_of_one_dictionary_are_pursuits_of_their_own_rows():
     base = problem_of(D, Y, 15, fit_intercept=True, alpha=1e-2)
     atoms = atoms_of(D)
     pursuits = [
-        Pursuit(atoms, without(base, f, np.where(f, 0.0, 1.0), rows)) for f in folds
+        Pursuit(atoms, without(base, f, np.where(f, 0.0, 1.0), Sites(rows, rows)))
+        for f in folds
     ]
     run(atoms, pursuits)
     for fold, pursuit in zip(folds, pursuits, strict=True):

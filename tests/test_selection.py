@@ -20,6 +20,7 @@ from pursuit.selection import (
     CV_PATIENCE,
     Curve,
     SearchInterrupted,
+    Sites,
     held_out_curves,
     hold_out,
     make_folds,
@@ -211,7 +212,7 @@ def kernel_problem(rng, method="pre-fitting", n=60, n_targets=1, **how):
 def curves_of(atoms, problems, folds, alphas, n_at_once=100, **how):
     rows = np.arange(atoms.n_rows)
     return held_out_curves(
-        atoms, problems, folds, rows, alphas, Pursuit, n_at_once, **how
+        atoms, problems, folds, Sites(rows, rows), alphas, Pursuit, n_at_once, **how
     )
 
 

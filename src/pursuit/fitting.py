@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from ._progress import Progress
+from .functions import Functions
 from .path import Path
-from .plan import Dictionary, Plan
+from .plan import Plan
 from .problem import Problem, Steps
 from .pursuit import Pursuit
 from .running import run
 from .search import Trial, search, winner
 from .selection import Curve, held_out_errors, leave_one_out_errors, without
 
-OnStep = Callable[[Sequence[Steps], Dictionary], bool]
+OnStep = Callable[[Sequence[Steps], Functions], bool]
 
 # In the order in which they matter where several paths ended differently.
 REASONS = {
@@ -44,22 +45,31 @@ class Fit:
 
     Attributes
     ----------
-    dictionary : OneKernel or Precomputed
+    dictionary : Functions
+    labels : ndarray of int
+        As in the plan.
     alpha : float
     paths : list of Path
-        Over the rows of the data; one, or one for each output.
+        One, or one for each output.
     sizes : list of int
     trials : list of Trial
         All that was compared.
     stop_reason : str
     """
 
-    dictionary: Dictionary
+    dictionary: Functions
+    labels: np.ndarray
     alpha: float
     paths: list[Path]
     sizes: list[int]
     trials: list[Trial]
     stop_reason: str
+
+    def functions(self, labels: np.ndarray) -> Functions:
+        """Return the functions that a path knows by these labels."""
+        order = np.argsort(self.labels)
+        place = np.searchsorted(self.labels, labels, sorter=order)
+        return self.dictionary[order[place]]
 
 
 def fit(
@@ -87,6 +97,11 @@ def fit(
             sizes = best.sizes(plan.tolerance)
             max_steps = max(1, *(len(curve.mean) - 1 for curve in best.curves))
     problems = [replace(p, alpha=alpha, max_steps=max_steps) for p in problems]
+    if plan.selection == "validation" and plan.folds:
+        fold = plan.folds[0]
+        left = np.where(fold, 0.0, weight)
+        problems = [without(p, fold, left, plan.sites) for p in problems]
+        dictionary = plan.without_targets(dictionary, left)
     pursuits = _pursue(plan, X, problems, dictionary, on_step)
     paths = [plan.path_of(p) for p in pursuits]
     if _chooses_own_size(plan):
@@ -99,7 +114,7 @@ def fit(
         sizes = [len(path) for path in paths]
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
     reason = _reason(pursuits, max_steps < plan.max_steps)
-    return Fit(dictionary, alpha, paths, sizes, trials, reason)
+    return Fit(dictionary, plan.labels, alpha, paths, sizes, trials, reason)
 
 
 # -- the final pursuit -------------------------------------------------------------
@@ -109,14 +124,10 @@ def _pursue(
     plan: Plan,
     X: Any,
     problems: list[Problem],
-    dictionary: Dictionary,
+    dictionary: Functions,
     on_step: OnStep | None,
 ) -> list[Steps]:
     atoms, _ = plan.bind(dictionary, X, problems)
-    if plan.selection == "validation" and plan.folds:
-        fold = plan.folds[0]
-        weight = np.where(fold, 0.0, problems[0].weight)
-        problems = [without(p, fold, weight, plan.atom_of_row) for p in problems]
     pursuits = [plan.pursuit(atoms, problem) for problem in problems]
     total = sum(p.max_steps for p in problems)
     with Progress(total, "pursuit", plan.verbose, unit="point") as progress:

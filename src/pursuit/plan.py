@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ._atoms import Atoms
-from .dictionaries import OneKernel, Precomputed
+from .functions import Functions
 from .judging import Mistakes
 from .loss_pursuit import LossPursuit
 from .losses import Loss
@@ -17,9 +17,8 @@ from .path import Path
 from .problem import Judge, Problem, Steps
 from .pursuit import Pursuit
 from .random_pursuit import RandomLossPursuit, RandomPursuit
+from .selection import Sites
 from .stopping import Patience
-
-Dictionary = OneKernel | Precomputed
 
 # What is not counted: vectors in flight, copies that live for a moment; of small
 # budgets a share.
@@ -35,16 +34,20 @@ class Plan:
 
     Attributes
     ----------
-    dictionaries : sequence of OneKernel or Precomputed
+    dictionaries : sequence of Functions
         One for each width that may be compared, from wide to narrow.
+    relearn : callable or None
+        Where the functions depend on the targets: makes the dictionaries from the
+        rows of positive weight, given the weights.
     first_widths : sequence of int
         Which of them are compared first.
     alphas : sequence of float
         The ridges to compare, in order.
-    centers : ndarray of int
-        Rows on which atoms may be centred.
-    atom_of_row : ndarray of int
-        The atom centred on each row, -1 for none.
+    sites : Sites
+        Where the atoms are centred.
+    labels : ndarray of int
+        The number by which a path knows each atom: its training row, where each has
+        a row of its own, or else its place in the dictionary.
     folds : list of arrays
         Where each fold holds rows out, as in :func:`pursuit.selection.without`; one
         only for a single held-out part.
@@ -75,11 +78,12 @@ class Plan:
     verbose : int or bool
     """
 
-    dictionaries: Sequence[Dictionary]
+    dictionaries: Sequence[Functions]
+    relearn: Callable[[np.ndarray], list[Functions]] | None
     first_widths: Sequence[int]
     alphas: Sequence[float]
-    centers: np.ndarray
-    atom_of_row: np.ndarray
+    sites: Sites
+    labels: np.ndarray
     folds: list[np.ndarray]
     selection: str | None
     tolerance: float | str
@@ -113,7 +117,7 @@ class Plan:
                 Y=part,
                 weight=weight,
                 held_out=np.zeros(len(weight)),
-                candidates=np.ones(len(self.centers), dtype=bool),
+                candidates=np.ones(len(self.labels), dtype=bool),
                 method=self.method,
                 alpha=self.alphas[0],
                 fit_intercept=self.fit_intercept,
@@ -151,16 +155,22 @@ class Plan:
         drawing = RandomPursuit if problem.is_least_squares else RandomLossPursuit
         return drawing(atoms, problem, self.n_redrawn, rng)
 
+    def without_targets(self, dictionary: Functions, weight: np.ndarray) -> Functions:
+        """Return a dictionary as it is without the targets of rows of weight zero."""
+        if self.relearn is None:
+            return dictionary
+        return self.relearn(weight)[list(self.dictionaries).index(dictionary)]
+
     def path_of(self, pursuit: Steps) -> Path:
-        """Return a pursuit's path so far, with rows of the data as its atoms."""
+        """Return a pursuit's path so far, its atoms by their labels."""
         path = pursuit.path()
-        return replace(path, atoms=self.centers[path.atoms])
+        return replace(path, atoms=self.labels[path.atoms])
 
     def bind(
-        self, dictionary: Dictionary, X: Any, problems: Sequence[Problem]
+        self, dictionary: Functions, X: Any, problems: Sequence[Problem]
     ) -> tuple[Atoms, int]:
         """Return the atoms, and how many pursuits the memory allows beside them."""
-        n_rows, n_atoms = len(problems[0].weight), len(self.centers)
+        n_rows, n_atoms = len(problems[0].weight), len(self.labels)
         kind = Pursuit if problems[0].is_least_squares else LossPursuit
         size = problems[0].max_steps, len(problems[0].Y)
         one = kind.state_bytes(n_rows, n_atoms, *size)
@@ -179,7 +189,7 @@ class Plan:
             )
         # Redrawn candidates are evaluated as they are drawn: nothing to store.
         room = memory - needed if self.n_redrawn is None else least
-        atoms = dictionary.bind(X, self.centers, room, self.dtype)
+        atoms = dictionary.on(X, room, self.dtype)
         if not atoms.is_stored:
             return atoms, len(problems)
         taken = n_rows * n_atoms * np.dtype(self.dtype).itemsize

@@ -136,6 +136,10 @@ class Steps:
         """End the pursuit as it was after ``n_steps``; it cannot go on."""
         self.n_steps = min(self.n_steps, n_steps)
 
+    def release(self) -> None:
+        """Let go of the atoms, once the pursuit has ended; what it recorded stays."""
+        del self.atoms
+
     def _judge(self, size: int, values: np.ndarray) -> None:
         """Record what the judge says of ``values`` (T, n), those on held-out rows."""
         if self.problem.judge is not None and len(self._held_out):

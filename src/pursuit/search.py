@@ -16,17 +16,19 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from ._atoms import Atoms
 from ._progress import Progress
-from .plan import Dictionary, Plan
+from .functions import Functions
+from .plan import Plan
 from .problem import Problem
-from .selection import Curve, SearchInterrupted, held_out_curves
+from .selection import Curve, SearchInterrupted, held_out_curves, separate_curves
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
     """A width and a ridge, and the held-out errors they gave, a curve a problem."""
 
-    dictionary: Dictionary
+    dictionary: Functions
     alpha: float
     curves: list[Curve]
 
@@ -86,7 +88,7 @@ def _lowest(trials: list[Trial]) -> Trial:
     return min(trials, key=lambda trial: trial.error)
 
 
-Pairs = list[tuple[Dictionary, list[float]]]
+Pairs = list[tuple[Functions, list[float]]]
 
 
 def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
@@ -101,7 +103,7 @@ def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
         yield [(d, [alpha]) for d in _beside_best(plan, trials, alpha)]
 
 
-def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Dictionary]:
+def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Functions]:
     """Return the best width's neighbours that were not yet tried with this ridge."""
     tried = [trial.dictionary for trial in trials if trial.alpha == alpha]
     at = list(plan.dictionaries).index(_lowest(trials).dictionary)
@@ -130,28 +132,48 @@ def _trials(
     plan: Plan,
     X: Any,
     problems: list[Problem],
-    dictionary: Dictionary,
+    dictionary: Functions,
     alphas: Sequence[float],
 ) -> list[Trial]:
-    atoms, n_at_once = plan.bind(dictionary, X, problems)
-    curves = held_out_curves(
-        atoms,
-        problems,
-        plan.folds,
-        plan.atom_of_row,
-        alphas,
-        plan.pursuit,
-        n_at_once,
-        plan.is_scored,
-    )
+    if plan.relearn is not None:
+        curves = _curves_apart(plan, X, problems, dictionary, alphas)
+    else:
+        atoms, n_at_once = plan.bind(dictionary, X, problems)
+        curves = held_out_curves(
+            atoms,
+            problems,
+            plan.folds,
+            plan.sites,
+            alphas,
+            plan.pursuit,
+            n_at_once,
+            plan.is_scored,
+        )
     return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]
+
+
+def _curves_apart(
+    plan: Plan,
+    X: Any,
+    problems: list[Problem],
+    dictionary: Functions,
+    alphas: Sequence[float],
+) -> list[list[Curve]]:
+    """Return the curves where each fold has a dictionary of its own."""
+
+    def bind(weight: np.ndarray) -> tuple[Atoms, int]:
+        return plan.bind(plan.without_targets(dictionary, weight), X, problems)
+
+    return separate_curves(
+        bind, problems, plan.folds, plan.sites, alphas, plan.pursuit, plan.is_scored
+    )
 
 
 def as_table(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """Return the trials as plain values: gamma, alpha, errors at sizes 0, 1, ..."""
     return [
         {
-            "gamma": getattr(trial.dictionary.kernel, "gamma", None),
+            "gamma": trial.dictionary.gamma,
             "alpha": trial.alpha,
             "errors": _summed([curve.mean for curve in trial.curves]),
             "standard_errors": _summed([c.standard_error for c in trial.curves]),

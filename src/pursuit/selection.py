@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ._atoms import Atoms
+from ._rows import row_digests
 from .problem import Problem, Steps
 from .pursuit import Pursuit
 from .running import run
@@ -146,27 +145,6 @@ def _groups(
     return used, group, np.argsort(level, kind="stable")
 
 
-def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first row of each set of equal rows, and the set of every row.
-
-    Rows of weight 0 are as if absent: they belong to set -1.  Equal rows make equal
-    atoms, of which a ridge would otherwise choose several to share a coefficient.
-    """
-    used = np.flatnonzero(weight > 0)
-    if X is None:
-        first, group = np.arange(len(used)), np.arange(len(used))
-    else:
-        _, first, group = np.unique(
-            row_digests(X, used, 0), return_index=True, return_inverse=True
-        )
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    set_of_row = np.full(len(weight), -1)
-    set_of_row[used] = rank[group]
-    return used[first[order]], set_of_row
-
-
 def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:
     """Return 0 ... n_folds - 1 again and again, each time in another order."""
     rng = np.random.default_rng(seed)
@@ -174,30 +152,30 @@ def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:
     return rounds.ravel()[:n]
 
 
-def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
-    """Return a number for each of the rows that follows from its contents and a seed.
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """Where atoms are centred: sets of equal rows.
 
-    Equal rows have equal numbers; otherwise they are as good as random.  Without X,
-    rows are told apart by their index.
+    Attributes
+    ----------
+    of_rows : ndarray of int of shape (l,)
+        The set of each row, -1 for rows that are as if absent.
+    of_atoms : ndarray of int of shape (M,)
+        The set on which each atom is centred, -1 for atoms that are not on rows.
     """
-    key = int(seed).to_bytes(8, "little")
-    if X is None:
-        contents = [int(i).to_bytes(8, "little") for i in rows]
-    elif sp.issparse(X):
-        X = sp.csr_array(X, copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        ends = X.indptr
-        contents = [
-            X.indices[ends[i] : ends[i + 1]].tobytes()
-            + X.data[ends[i] : ends[i + 1]].tobytes()
-            for i in rows
-        ]
-    else:
-        # Adding zero makes -0.0 the same bytes as 0.0.
-        contents = [(X[i] + 0.0).tobytes() for i in rows]
-    digests = [blake2b(c, digest_size=8, key=key).digest() for c in contents]
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+    of_rows: np.ndarray
+    of_atoms: np.ndarray
+
+    def open_atoms(self, weight: np.ndarray) -> np.ndarray:
+        """Return which atoms may be chosen where only some rows have weight.
+
+        An atom stays open if it is also centred on a row that is fitted, or on none.
+        """
+        present = np.zeros(self.of_rows.max(initial=-1) + 2, dtype=bool)
+        present[self.of_rows[weight > 0]] = True
+        present[-1] = True  # the place of -1
+        return present[self.of_atoms]
 
 
 # -- curves ------------------------------------------------------------------------
@@ -207,7 +185,7 @@ def held_out_curves(
     atoms: Atoms,
     problems: Sequence[Problem],
     folds: Sequence[np.ndarray],
-    atom_of_row: np.ndarray,
+    sites: Sites,
     alphas: Sequence[float],
     make: Callable[[Atoms, Problem], Steps],
     n_at_once: int,
@@ -224,8 +202,7 @@ def held_out_curves(
         On all rows; each fold gives its rows weight 0 and does not choose them.
     folds : sequence of ndarray of shape (l,)
         As in :func:`without`.
-    atom_of_row : ndarray of shape (l,)
-        The atom centred on each row, -1 for none.
+    sites : Sites
     alphas : sequence of float
     make : callable
         Makes a pursuit from atoms and a problem.
@@ -242,9 +219,7 @@ def held_out_curves(
     for start in range(0, len(tasks), n_tasks):
         groups = [
             [
-                make(
-                    atoms, without(replace(problem, alpha=alpha), fold, w, atom_of_row)
-                )
+                make(atoms, without(replace(problem, alpha=alpha), fold, w, sites))
                 for fold, w in zip(folds, weights, strict=True)
             ]
             for alpha, problem in tasks[start : start + n_tasks]
@@ -263,6 +238,42 @@ def held_out_curves(
     return [curves[i : i + n] for i in range(0, len(curves), n)]
 
 
+def separate_curves(
+    bind: Callable[[np.ndarray], tuple[Atoms, int]],
+    problems: Sequence[Problem],
+    folds: Sequence[np.ndarray],
+    sites: Sites,
+    alphas: Sequence[float],
+    make: Callable[[Atoms, Problem], Steps],
+    is_scored: bool = False,
+) -> list[list[Curve]]:
+    """Return the curves of :func:`held_out_curves` where each fold has its own atoms.
+
+    ``bind(weight)`` makes the atoms from the rows of positive weight, and says how many
+    pursuits the memory allows.  One fold after the other: no fold knows when the others
+    stopped getting better, so each goes to its end.
+    """
+    tasks = [(alpha, problem) for alpha in alphas for problem in problems]
+    groups: list[list[Steps]] = [[] for _ in tasks]
+    for fold in folds:
+        weight = np.where(fold, 0.0, problems[0].weight)
+        atoms, n_at_once = bind(weight)
+        pursuits = [
+            make(atoms, without(replace(problem, alpha=alpha), fold, weight, sites))
+            for alpha, problem in tasks
+        ]
+        for batch in _batches(pursuits, n_at_once):
+            run(atoms, batch)
+        if any(p.stop_reason == "interrupted" for p in pursuits):
+            raise SearchInterrupted
+        for group, p in zip(groups, pursuits, strict=True):
+            p.release()
+            group.append(p)
+    curves = [_curve(group, is_scored) for group in groups]
+    n = len(problems)
+    return [curves[i : i + n] for i in range(0, len(curves), n)]
+
+
 class SearchInterrupted(Exception):  # noqa: N818 -- not an error
     """The user stopped the search; what was compared before still counts."""
 
@@ -273,21 +284,18 @@ def _batches(pursuits: list[Steps], n_at_once: int) -> list[list[Steps]]:
 
 
 def without(
-    problem: Problem, fold: np.ndarray, weight: np.ndarray, atom_of_row: np.ndarray
+    problem: Problem, fold: np.ndarray, weight: np.ndarray, sites: Sites
 ) -> Problem:
     """Return the problem with the rows of one fold held out, and their atoms closed.
 
     ``fold`` is 1 (or True) on rows that are held out, 0 on those that are fitted, -1 on
-    those of neither part; ``weight`` is 0 on all but the fitted ones.  An atom stays
-    open if it is also centred on a row that is fitted.
+    those of neither part; ``weight`` is 0 on all but the fitted ones.
     """
-    is_present = np.zeros_like(problem.candidates)
-    is_present[atom_of_row[(weight > 0) & (atom_of_row >= 0)]] = True
     return replace(
         problem,
         weight=weight,
         held_out=np.where(fold == 1, problem.weight, 0.0),
-        candidates=problem.candidates & is_present,
+        candidates=problem.candidates & sites.open_atoms(weight),
     )
 
 

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._callbacks import CallbackSupport, StepReporter
 from pursuit.estimators._planning import is_precomputed, make_plan
-from pursuit.expansions import Expansion, kernel_blocks
+from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting import Fit, fit
+from pursuit.functions import Functions
 from pursuit.judging import Score
 from pursuit.losses import as_loss
 from pursuit.path import Path, SeparatePaths
@@ -34,6 +35,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         gamma: float | str = "cv",
         degree: int = 3,
         coef0: float = 0.0,
+        dictionary: Any = None,
         loss: Any = "squared",
         max_support: int | float | None = None,
         method: str = "pre-fitting",
@@ -59,6 +61,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.dictionary = dictionary
         self.loss = loss
         self.max_support = max_support
         self.method = method
@@ -104,7 +107,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         plan = make_plan(self, X, Y, folded, weight, loss, score, is_class, is_shared)
         reporter = self._reporter(plan, X, y, weight)
         found = fit(plan, X, Y, weight, reporter)
-        self._set_attributes(self._attributes(found, X))
+        self._set_attributes(self._attributes(found))
         self.selection_ = plan.selection
         self.stop_reason_ = found.stop_reason
         self.search_ = as_table(found.trials)
@@ -126,16 +129,14 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         scorer = check_scoring(self, scoring=self.scoring)
         return Score(scorer, self, X, np.asarray(y))
 
-    def _attributes(self, found: Fit, X: Any) -> dict[str, Any]:
+    def _attributes(self, found: Fit) -> dict[str, Any]:
         path = _joined(found.paths)
-        kernel = found.dictionary.kernel
         return {
             "path_": path,
             "alpha_": found.alpha,
-            "gamma_": _gamma_of(kernel),
+            "gamma_": found.dictionary.gamma,
             "n_iter_": max(len(p) for p in found.paths),
-            "_kernel": kernel,
-            "_path_points": np.empty((0, 0)) if kernel is None else X[path.support],
+            "_path_functions": found.functions(path.support),
             **_sized(path, found.sizes),
         }
 
@@ -156,7 +157,8 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             paths = [p.truncate(min(n, len(p))) for p in paths]
             sizes = [len(p) for p in paths]
             alpha = pursuits[0].problem.alpha
-            return self._attributes(Fit(dictionary, alpha, paths, sizes, [], ""), X)
+            found = Fit(dictionary, plan.labels, alpha, paths, sizes, [], "")
+            return self._attributes(found)
 
         data = {"X": X, "y": y, "metadata": {"sample_weight": weight}}
         return StepReporter(self, plan.max_steps, data, attributes)
@@ -187,76 +189,63 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             )
         model = copy.copy(self)
         model.path_ = self.path_.truncate(int(n))
-        if self._kernel is not None:
-            model._path_points = self._points_of(model.path_.support)
+        model._path_functions = self._functions_of(model.path_.support)
         paths = [model.path_] if isinstance(model.path_, Path) else model.path_.paths
         model._set_attributes(_sized(model.path_, [len(p) for p in paths]))
         return model
 
     @property
-    def support_vectors_(self) -> Any:
-        """The support points, in the order of their choice (none if precomputed)."""
-        check_is_fitted(self, "dual_coef_")
-        return (
-            self._path_points
-            if self._kernel is None
-            else self._points_of(self.support_)
-        )
+    def atoms_(self) -> Functions:
+        """The functions of the model, in the order of their choice.
 
-    def _points_of(self, support: np.ndarray) -> Any:
+        ``atoms_.names`` says what each is, ``atoms_(X)`` are their values.
+        """
+        check_is_fitted(self, "dual_coef_")
+        return self._functions_of(self.support_)
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The points on which the model's functions are centred, in their order.
+
+        Functions that are not centred on a point have none.
+        """
+        return self.atoms_.centers
+
+    def _functions_of(self, support: np.ndarray) -> Functions:
         place = {int(i): j for j, i in enumerate(self.path_.support)}
-        return self._path_points[[place[int(i)] for i in support]]
+        return self._path_functions[[place[int(i)] for i in support]]
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f at the rows of X, shape (n, n_outputs)."""
         check_is_fitted(self, "dual_coef_")
         X = self._checked(X)
-        points = self.support_vectors_
-        expansion = Expansion(self._kernel, points, self.dual_coef_, self.intercept_)
-        return expansion(X if self._kernel is not None else self._columns(X))
-
-    def _columns(self, X: np.ndarray) -> np.ndarray:
-        """Return the support's columns of a precomputed kernel."""
-        if X.shape[1] == self.n_features_in_:
-            return X[:, self.support_]
-        return X
+        return Expansion(self.atoms_, self.dual_coef_, self.intercept_)(X)
 
     def _staged(self, X: Any) -> Iterator[np.ndarray]:
         check_is_fitted(self, "dual_coef_")
         X = self._checked(X)
-        if self._kernel is None:
-            if X.shape[1] != self.n_features_in_:
-                raise ValueError(
-                    "The stages need the kernel with all training points: "
-                    f"{self.n_features_in_} columns, got {X.shape[1]}."
-                )
-            K = X[:, self.path_.support]
-        else:
-            blocks = kernel_blocks(self._kernel, X, self._path_points)
-            K = np.concatenate([block for _, block in blocks])
-        yield from self.path_.staged_values(K)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                "The stages need the kernel with all training points: "
+                f"{self.n_features_in_} columns, got {X.shape[1]}."
+            )
+        blocks = value_blocks(self._path_functions, X)
+        yield from self.path_.staged_values(np.concatenate([G for _, G in blocks]))
 
     def _checked(self, X: Any) -> Any:
-        is_pairwise = is_precomputed(self)
-        if is_pairwise and getattr(X, "shape", (0, 0))[1:] == (self.n_support_,):
+        is_columns = getattr(X, "shape", (0, 0))[1:] == (self.n_support_,)
+        if self._takes_matrix and is_columns:
             return check_array(X, dtype=np.float64)
+        accepted = "csr" if self._accepts_sparse else False
         return validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse=False if is_pairwise else "csr",
-            dtype=np.float64,
+            self, X, reset=False, accept_sparse=accepted, dtype=np.float64
         )
 
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         is_pairwise = is_precomputed(self)
+        accepted = "csr" if self._accepts_sparse else False
         X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=False if is_pairwise else "csr",
-            dtype=np.float64,
-            **how,
+            self, X, y, accept_sparse=accepted, dtype=np.float64, **how
         )
         if is_pairwise and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -264,9 +253,20 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             )
         return X, y
 
+    @property
+    def _takes_matrix(self) -> bool:
+        """Whether X holds values of the functions."""
+        return is_precomputed(self) or getattr(self.dictionary, "is_matrix", False)
+
+    @property
+    def _accepts_sparse(self) -> bool:
+        if self._takes_matrix:
+            return False
+        return bool(getattr(self.dictionary, "accepts_sparse", True))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not is_precomputed(self)
+        tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.pairwise = is_precomputed(self)
         return tags
 
@@ -288,10 +288,6 @@ def _joined(paths: list[Path]) -> Path | SeparatePaths:
     return paths[0] if len(paths) == 1 else SeparatePaths(tuple(paths))
 
 
-def _gamma_of(kernel: Any) -> float | None:
-    return getattr(kernel, "gamma", None)
-
-
 PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         SVC's names ("rbf", "poly", "linear", "sigmoid"), "laplacian", "cosine",
         "precomputed", any callable ``k(X, Y)`` that returns a matrix, a kernel of
@@ -308,6 +304,10 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         Of the kernels "poly" and "sigmoid". With 0, as in SVC, a cubic kernel has no
         lower powers and far points outweigh all others in the squared error: 1 is
         better.
+    dictionary : Dictionary or None, default=None
+        Where the model's functions come from: an object of
+        :mod:`pursuit.dictionaries`, in place of `kernel` and `gamma`. None: the
+        kernel on the training points, ``OneKernel(kernel, gamma=gamma)``.
     loss : str or Loss, default="squared"
         What is minimised: <losses>;
         or a loss object of :mod:`pursuit.losses`, your own included.
@@ -390,9 +390,14 @@ CLASSIFIER_PARAMETERS = """multiclass : {"shared", "ovr"}, default="shared"
     """
 
 ATTRIBUTES = """support_ : ndarray of shape (n_support,)
-        Training rows that were chosen, in the order of their choice.
+        Training rows that were chosen, in the order of their choice; with a
+        dictionary in which rows have none or several functions, the chosen functions'
+        places in it.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
-        Those rows; empty for a precomputed kernel.
+        The points on which these are centred; empty for a precomputed kernel.
+    atoms_ : Functions
+        The chosen functions: ``atoms_.names`` says what each is, ``atoms_.rows`` on
+        which training row it stands (-1 for none), ``atoms_(X)`` are their values.
     dual_coef_ : ndarray of shape (n_outputs, n_support)
         Their coefficients.
     intercept_ : ndarray of shape (n_outputs,)

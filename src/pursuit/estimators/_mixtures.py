@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities._frames import Frame
 from pursuit.densities.downdates import Models
 from pursuit.densities.left_out import LeftOut, leave_out, n_near_for
@@ -37,7 +38,6 @@ from pursuit.estimators._parameters import (
 )
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
-from pursuit.selection import distinct_rows, row_digests
 
 # Numbers of neighbours that `tuning_grid` offers.
 GRID_NEIGHBOURS = (8, 16, 32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -11,28 +13,19 @@ from sklearn.utils import check_array, check_random_state
 
 from pursuit._memory import budget
 from pursuit._quantiles import lower_quantile
-from pursuit._widths import RULES
-from pursuit.dictionaries import OneKernel, Precomputed
+from pursuit._rows import distinct_rows, row_digests
+from pursuit.dictionaries import Dictionary, OneKernel, Precomputed, Sample
 from pursuit.estimators._parameters import WHOLE, check_flag, is_number, is_whole
-from pursuit.kernels import NAMED, Kernel, as_kernel
+from pursuit.functions import Functions
 from pursuit.losses import Loss, Squared
-from pursuit.plan import Dictionary, Plan
+from pursuit.plan import Plan
 from pursuit.problem import METHODS, Judge
-from pursuit.selection import (
-    CV_PATIENCE,
-    distinct_rows,
-    hold_out,
-    make_folds,
-    row_digests,
-)
+from pursuit.selection import CV_PATIENCE, Sites, hold_out, make_folds
 from pursuit.stopping import Patience
 
 SELECTIONS = ("cv", "loo", "validation", None)
 
-# Widths that gamma="cv" may compare, as multiples of the median rule's, and those with
-# which it begins; ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
-GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
-FIRST_WIDTHS = (3, 4, 5)
+# Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 # Other losses, flat where least squares are steep, want stronger ones.
 LOSS_RIDGE = 10.0
@@ -61,12 +54,25 @@ def make_plan(
     _check_loss_words(estimator, loss, score)
     rng = check_random_state(estimator.random_state)
     seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
+    dictionary = dictionary_of(estimator)
     contents = None if is_precomputed(estimator) else X
-    distinct, atom_of_row = distinct_rows(contents, weight)
+    distinct, set_of_row = distinct_rows(contents, weight)
     drawn, n_redrawn = _candidates(estimator, contents, distinct, rng)
     selection = _selection(estimator, len(distinct))
-    dictionaries = _dictionaries(estimator, X, weight)
-    first = FIRST_WIDTHS if len(dictionaries) > 1 else (0,)
+    sample = Sample(
+        X=X,
+        Y=Y,
+        labels=estimator.classes_[y.astype(int)] if is_class else None,
+        weight=weight,
+        seen=weight,
+        rows=distinct[drawn],
+        feature_names=_feature_names(estimator, X),
+        fit_intercept=bool(estimator.fit_intercept) and loss.frees_constant,
+        memory=budget(estimator.max_memory),
+        seed=seed,
+    )
+    dictionaries = _learned(dictionary, sample)
+    first = _middle_three(len(dictionaries))
     middle = dictionaries[first[len(first) // 2]]
     alphas = _alphas(estimator.alpha, middle, X, weight, loss, Y)
     compares = len(dictionaries) * len(alphas) > 1
@@ -75,10 +81,11 @@ def make_plan(
         folds = _folds(estimator, contents, X, y, weight, selection, seed, is_class)
     return Plan(
         dictionaries=dictionaries,
+        relearn=_relearner(dictionary, sample),
         first_widths=first,
         alphas=alphas,
-        centers=distinct[drawn],
-        atom_of_row=_renumbered(atom_of_row, drawn, len(distinct)),
+        sites=Sites(set_of_row, _sets_of_atoms(middle, set_of_row)),
+        labels=_labels(middle),
         folds=folds,
         selection=selection,
         tolerance=_tolerance(estimator.size_tolerance),
@@ -89,7 +96,7 @@ def make_plan(
         backfit_every=int(estimator.backfit_every),
         fit_intercept=bool(estimator.fit_intercept) and loss.frees_constant,
         tol=_number("tol", estimator.tol, low=0.0, high=1.0),
-        max_steps=_max_steps(estimator, len(distinct), len(drawn)),
+        max_steps=_max_steps(estimator, len(distinct), len(middle)),
         is_class=is_class,
         is_shared=is_shared,
         n_redrawn=n_redrawn,
@@ -142,6 +149,85 @@ def _check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
 def is_precomputed(estimator: Any) -> bool:
     """Return whether the estimator's X is a kernel matrix."""
     return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
+
+
+# -- the dictionary ----------------------------------------------------------------
+
+
+def dictionary_of(estimator: Any) -> Dictionary:
+    """Return the dictionary that was given, or that the kernel stands for."""
+    kernel, dictionary = estimator.kernel, estimator.dictionary
+    if dictionary is None:
+        if is_precomputed(estimator):
+            return Precomputed(is_kernel=True)
+        return OneKernel(
+            kernel,
+            gamma=estimator.gamma,
+            degree=estimator.degree,
+            coef0=estimator.coef0,
+        )
+    if not isinstance(dictionary, Dictionary):
+        raise ValueError(
+            f"dictionary={dictionary!r} must be an object of pursuit.dictionaries, "
+            "such as ManyWidths(), or None; a kernel alone goes into kernel=."
+        )
+    for name, default in (("kernel", "rbf"), ("gamma", "cv")):
+        value = getattr(estimator, name)
+        if not isinstance(value, str) or value != default:
+            raise ValueError(
+                f"{name}={value!r} and a dictionary were both given: the dictionary "
+                f"has kernels and widths of its own, so leave {name} at {default!r}."
+            )
+    return dictionary
+
+
+def _learned(dictionary: Dictionary, sample: Sample) -> list[Functions]:
+    found = dictionary.learn(sample)
+    if not found or not len(found[0]):
+        raise ValueError(f"dictionary={dictionary!r} has no functions on these data.")
+    if any(not np.array_equal(f.rows, found[0].rows) for f in found):
+        raise ValueError(
+            f"dictionary={dictionary!r} compares collections that are not alike: each "
+            "must have the same functions but for their widths."
+        )
+    return found
+
+
+def _relearner(
+    dictionary: Dictionary, sample: Sample
+) -> Callable[[np.ndarray], list[Functions]] | None:
+    """Return what makes the functions without the targets of rows of weight zero."""
+    if not dictionary.learns_from_targets:
+        return None
+    return lambda weight: dictionary.learn(replace(sample, seen=weight))
+
+
+def _middle_three(n: int) -> range:
+    """Return with which of the widths the search begins."""
+    middle = (n - 1) // 2
+    return range(max(0, middle - 1), min(n, middle + 2))
+
+
+def _sets_of_atoms(functions: Functions, set_of_row: np.ndarray) -> np.ndarray:
+    rows = functions.rows
+    return np.where(rows >= 0, set_of_row[rows], -1)
+
+
+def _labels(functions: Functions) -> np.ndarray:
+    """Return the rows of the atoms where each has its own, or else their places."""
+    rows = functions.rows
+    has_own = np.all(rows >= 0) and len(np.unique(rows)) == len(rows)
+    return rows if has_own else np.arange(len(rows))
+
+
+def _feature_names(estimator: Any, X: Any) -> tuple[str, ...]:
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return tuple(f"x{j}" for j in range(X.shape[1]))
+    return tuple(map(str, names))
+
+
+# -- sample weights ----------------------------------------------------------------
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
@@ -235,15 +321,6 @@ def _candidates(
     return np.sort(np.argsort(row_digests(contents, distinct, seed))[:n]), None
 
 
-def _renumbered(
-    atom_of_row: np.ndarray, drawn: np.ndarray, n_distinct: int
-) -> np.ndarray:
-    """Return the atoms of the rows as numbers among those drawn."""
-    number = np.full(n_distinct + 1, -1)  # the last place is that of -1
-    number[drawn] = np.arange(len(drawn))
-    return number[atom_of_row]
-
-
 def _tolerance(value: Any) -> float | str:
     if isinstance(value, str) and value == "1se":
         return value
@@ -280,7 +357,7 @@ def _selection(estimator: Any, n_distinct: int) -> str | None:
 
 def _alphas(
     alpha: Any,
-    dictionary: Dictionary,
+    dictionary: Functions,
     X: Any,
     weight: np.ndarray,
     loss: Loss,
@@ -288,7 +365,8 @@ def _alphas(
 ) -> list[float]:
     if isinstance(alpha, str) and alpha == "cv":
         # A kernel s times as large has coefficients s times as small.
-        scale = _mean_square_diagonal(dictionary, X, weight)
+        scale = dictionary.scale(X, weight)
+        scale = scale if 0 < scale < np.inf else 1.0
         if type(loss) is not Squared:
             scale *= LOSS_RIDGE * _loss_unit(loss, Y, weight)
         return [scale * a for a in ALPHAS]
@@ -303,53 +381,6 @@ def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:
     F = np.broadcast_to(loss.start(Y, weight)[:, None], Y.shape)
     half = 0.5 * loss.weights(Y, np.array(F)).mean(axis=0)
     return float(max(lower_quantile(half, weight, 0.5), 1e-300))
-
-
-def _mean_square_diagonal(dictionary: Dictionary, X: Any, weight: np.ndarray) -> float:
-    diagonal = (
-        np.diagonal(X) if dictionary.kernel is None else dictionary.kernel.diag(X)
-    )
-    mean = float(weight @ np.abs(diagonal) / weight.sum()) ** 2
-    return mean if np.isfinite(mean) and mean > 0 else 1.0
-
-
-def _dictionaries(estimator: Any, X: Any, weight: np.ndarray) -> list[Dictionary]:
-    kernel, gamma = estimator.kernel, estimator.gamma
-    if is_precomputed(estimator):
-        return [Precomputed()]
-    if isinstance(kernel, str):
-        _check_named(kernel, gamma)
-    is_searched = isinstance(gamma, str) and gamma == "cv"
-    described = as_kernel(
-        kernel,
-        gamma="median" if is_searched else gamma,
-        degree=estimator.degree,
-        coef0=estimator.coef0,
-    )
-    bound = described.bind(X, weight)
-    if is_searched and isinstance(kernel, str) and hasattr(bound, "gamma"):
-        return [OneKernel(_with_gamma(bound, m * bound.gamma)) for m in GAMMA_MULTIPLES]
-    return [OneKernel(bound)]
-
-
-def _check_named(kernel: str, gamma: Any) -> None:
-    if kernel not in NAMED:
-        names = ", ".join(map(repr, (*NAMED, "precomputed")))
-        raise ValueError(
-            f"kernel={kernel!r} is unknown; the names are {names}. A kernel object or "
-            "a function k(X, Y) will do too."
-        )
-    is_word = isinstance(gamma, str) and gamma in ("cv", *RULES)
-    is_width = is_number(gamma) and 0 < gamma < np.inf
-    if hasattr(NAMED[kernel](), "gamma") and not is_word and not is_width:
-        words = ", ".join(map(repr, ("cv", *RULES)))
-        raise ValueError(
-            f"gamma={gamma!r} must be a positive finite number or one of {words}."
-        )
-
-
-def _with_gamma(kernel: Kernel, gamma: float) -> Kernel:
-    return type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
 
 
 def _folds(

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
 from pursuit._progress import Progress
+from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities._frames import Frame
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.search import (
@@ -32,7 +33,6 @@ from pursuit.estimators._parameters import (
     whole_number,
 )
 from pursuit.estimators._planning import check_sample_weight
-from pursuit.selection import distinct_rows, row_digests
 
 # Widths and bandwidths that "auto" compares at first, in octaves above the typical
 # distance of a nearest neighbour; more follow up to the spread of the data.

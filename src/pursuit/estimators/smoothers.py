@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities.smoothing import (
     class_mean_products,
     squared_distances_to_means,
@@ -18,7 +19,6 @@ from pursuit.densities.smoothing import (
 from pursuit.estimators._parameters import positive_number
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
-from pursuit.selection import distinct_rows, row_digests
 
 # Words for a width that kernels know.
 RULES = ("median", "scale", "auto")

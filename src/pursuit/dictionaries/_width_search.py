@@ -1,0 +1,235 @@
+"""Compiled searches for the width of a Gaussian at a point (see `adaptive`)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from pursuit._exponential import _exp
+
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+# The search ends when ln(gamma) is known to this, before a last step on a parabola.
+_PRECISION = 0.01
+_LN2 = math.log(2.0)
+
+_sums = {"contract", "reassoc", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=_sums)
+def _moments(K: np.ndarray, w: np.ndarray, Z: np.ndarray, sums: np.ndarray) -> None:
+    """Write Σ wK, Σ wK², and Σ w z K for each row z of Z."""
+    first, second = 0.0, 0.0
+    for j in range(K.shape[0]):
+        first += w[j] * K[j]
+        second += w[j] * K[j] * K[j]
+    sums[0], sums[1] = first, second
+    for t in range(Z.shape[0]):
+        cross = 0.0
+        for j in range(K.shape[0]):
+            cross += w[j] * Z[t, j] * K[j]
+        sums[2 + t] = cross
+
+
+@njit(nogil=True, cache=True)
+def _criterion(
+    sums: np.ndarray, means: np.ndarray, total: float, scaled: bool, centred: bool
+) -> float:
+    """Return what is minimised, from the moments.
+
+    Aligned: Σ w (s - K)² less a constant.  Scaled: minus the drop of the squared error
+    by one function with its coefficient (and a constant, if centred).
+    """
+    if not scaled:
+        return sums[1] - 2.0 * sums[2]
+    norm, drop = sums[1], 0.0
+    if centred:
+        norm -= sums[0] * sums[0] / total
+    for t in range(means.shape[0]):
+        cross = sums[2 + t]
+        if centred:
+            cross -= means[t] * sums[0]
+        drop += cross * cross
+    # A function that is a constant on these points explains nothing more.
+    return -drop / norm if norm > 1e-12 * sums[1] else 0.0
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _gaussian(d: np.ndarray, gamma: float, K: np.ndarray) -> None:
+    for j in range(d.shape[0]):
+        K[j] = _exp(-gamma * d[j])
+
+
+@njit(nogil=True, cache=True)
+def _value(
+    log_gamma: float,
+    d: np.ndarray,
+    w: np.ndarray,
+    Z: np.ndarray,
+    means: np.ndarray,
+    total: float,
+    scaled: bool,
+    centred: bool,
+    K: np.ndarray,
+    sums: np.ndarray,
+) -> float:
+    _gaussian(d, math.exp(log_gamma), K)
+    _moments(K, w, Z, sums)
+    return _criterion(sums, means, total, scaled, centred)
+
+
+@njit(nogil=True, cache=True)
+def best_width(
+    d: np.ndarray,
+    w: np.ndarray,
+    Z: np.ndarray,
+    low: float,
+    high: float,
+    scaled: bool,
+    centred: bool,
+    K: np.ndarray,
+) -> float:
+    """Return the gamma between ``low`` and ``high`` that minimises the criterion.
+
+    Half octaves first, of which each is the square of the one an octave below: one
+    exponential for twenty widths.  Then golden section around the best of them.
+
+    Parameters
+    ----------
+    d, w : ndarray of shape (m,)
+        Squared distances from the center, and weights.
+    Z : ndarray of shape (T, m)
+        Signs (+1 for the center's class) or targets.
+    low, high : float
+    scaled, centred : bool
+        As in `_criterion`.
+    K : ndarray of shape (m,)
+        Scratch.
+    """
+    total = w.sum()
+    means, sums = np.zeros(Z.shape[0]), np.zeros(2 + Z.shape[0])
+    for t in range(Z.shape[0]):
+        for j in range(d.shape[0]):
+            means[t] += w[j] * Z[t, j] / total
+    a, b = math.log(low), math.log(high)
+    best_x, best = a, np.inf
+    for phase in range(2):
+        x = a + 0.5 * phase * _LN2
+        _gaussian(d, math.exp(x), K)
+        while x <= b:
+            _moments(K, w, Z, sums)
+            value = _criterion(sums, means, total, scaled, centred)
+            if value < best:
+                best_x, best = x, value
+            K *= K
+            x += _LN2
+    value = _value(b, d, w, Z, means, total, scaled, centred, K, sums)
+    if value < best:
+        best_x, best = b, value
+    left, right = max(a, best_x - 0.5 * _LN2), min(b, best_x + 0.5 * _LN2)
+    u = right - _GOLDEN * (right - left)
+    v = left + _GOLDEN * (right - left)
+    fu = _value(u, d, w, Z, means, total, scaled, centred, K, sums)
+    fv = _value(v, d, w, Z, means, total, scaled, centred, K, sums)
+    while right - left > _PRECISION:
+        if fu <= fv:
+            right, v, fv = v, u, fu
+            u = right - _GOLDEN * (right - left)
+            fu = _value(u, d, w, Z, means, total, scaled, centred, K, sums)
+        else:
+            left, u, fu = u, v, fv
+            v = left + _GOLDEN * (right - left)
+            fv = _value(v, d, w, Z, means, total, scaled, centred, K, sums)
+    # The lowest of the ends and of what was seen: a minimum at a bound stays there.
+    middle = 0.5 * (left + right)
+    value = _value(middle, d, w, Z, means, total, scaled, centred, K, sums)
+    return math.exp(middle if value < best else best_x)
+
+
+@njit(nogil=True, cache=True)
+def _mixed(z: np.uint64) -> np.uint64:
+    """Return a number that is as good as random, and follows from ``z`` alone."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def _is_drawn(here: np.uint64, there: np.uint64, draw: int, limit: np.uint64) -> bool:
+    """Return whether a row is in one of a center's random subsets."""
+    number = _mixed(here + np.uint64(draw + 1) * np.uint64(0x9E3779B97F4A7C15))
+    return _mixed(number ^ _mixed(there)) < limit
+
+
+@njit(nogil=True, cache=True)
+def widths(
+    D: np.ndarray,
+    centers: np.ndarray,
+    sets: np.ndarray,
+    weight: np.ndarray,
+    Y: np.ndarray,
+    codes: np.ndarray,
+    center_codes: np.ndarray,
+    digests: np.ndarray,
+    center_digests: np.ndarray,
+    reach: float,
+    n_draws: int,
+    limit: np.uint64,
+    low: float,
+    high: float,
+    scaled: bool,
+    centred: bool,
+    out: np.ndarray,
+) -> None:
+    """Write the best width for each center and each draw; NaN where none is told.
+
+    Parameters
+    ----------
+    D : ndarray of shape (c, l)
+        Squared distances from some centers.
+    centers, sets : ndarrays of int of shapes (c,) and (l,)
+        Which set of equal rows each belongs to; a center's own set is left out.
+    weight, Y : ndarrays of shapes (l,) and (T, l)
+    codes, center_codes : ndarrays of int of shapes (l,) and (c,)
+        Classes.
+    digests, center_digests : ndarrays of uint64
+        Of the contents of the rows, for the draws.
+    reach : float
+        Squared distance up to which rows are looked at.
+    n_draws : int
+        Random subsets of each center; 0 for all rows.
+    limit : uint64
+        A row is in a subset where a random number is below it.
+    out : ndarray of shape (c, max(1, n_draws))
+    """
+    n_rows = D.shape[1]
+    n_targets = Y.shape[0] if scaled else 1
+    d, w, K = np.empty(n_rows), np.empty(n_rows), np.empty(n_rows)
+    Z = np.empty((n_targets, n_rows))
+    for i in range(D.shape[0]):
+        for draw in range(max(1, n_draws)):
+            m = 0
+            is_mixed = False
+            for j in range(n_rows):
+                if weight[j] <= 0.0 or sets[j] == centers[i] or not D[i, j] <= reach:
+                    continue
+                if n_draws > 0 and not _is_drawn(
+                    center_digests[i], digests[j], draw, limit
+                ):
+                    continue
+                d[m], w[m] = D[i, j], weight[j]
+                if scaled:
+                    for t in range(n_targets):
+                        Z[t, m] = Y[t, j]
+                        is_mixed |= Z[t, m] != Z[t, 0]
+                else:
+                    Z[0, m] = 1.0 if codes[j] == center_codes[i] else -1.0
+                    is_mixed |= Z[0, m] != Z[0, 0]
+                m += 1
+            # Points of one class, or of one target, tell nothing.
+            out[i, draw] = np.nan
+            if is_mixed:
+                out[i, draw] = best_width(
+                    d[:m], w[:m], Z[:, :m], low, high, scaled, centred, K[:m]
+                )

@@ -1,0 +1,132 @@
+"""What a collection of functions answers, and how it is read block by block."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pursuit._atoms import Atoms
+
+# Functions in a block that is recomputed: enough for matrix products to be efficient.
+_LEAST_BLOCK = 16
+# Evaluating a block needs about this many block-sized float64 arrays at once.
+_SCRATCH = 2
+
+# evaluate(index, out): the values of some functions on all rows, a function a row.
+Evaluate = Callable[..., np.ndarray]
+
+
+class Functions(ABC):
+    """A finite, ordered collection of functions of x.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (M,)
+        The training row on which each one is centred, -1 for none.
+    gamma : float or None
+        The width that all of them share, where they do.
+    """
+
+    gamma: float | None = None
+
+    @property
+    @abstractmethod
+    def rows(self) -> np.ndarray:
+        """The training row on which each one is centred, -1 for none."""
+
+    @abstractmethod
+    def __getitem__(self, index: Any) -> Functions:
+        """Return some of them, with what these need."""
+
+    @abstractmethod
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the values (n, M) at the rows of X."""
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """What each of them is, in words."""
+
+    @property
+    def centers(self) -> Any:
+        """The points of those that are centred on one."""
+        return np.empty((0, 0))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
+        return f"<{len(self)} functions: {shown}>"
+
+    def scale(self, X: Any, weight: np.ndarray) -> float:
+        """Return a typical squared size of a function, for a ridge to be relative to.
+
+        The median over (some) functions of their weighted mean squares.
+        """
+        some = np.unique(np.linspace(0, len(self) - 1, 32).astype(int))
+        values = self[some](X)
+        squares = (weight / weight.sum()) @ np.square(values)
+        return float(np.median(squares))
+
+    def held_bytes(self, n_rows: int) -> int:
+        """Return what :meth:`evaluator` holds besides the blocks it is asked for."""
+        return 0
+
+    def evaluator(self, X: Any, dtype: Any) -> Evaluate:
+        """Return what evaluates any of them on the rows of X, one a row."""
+
+        def evaluate(index: Any, out: np.ndarray | None = None) -> np.ndarray:
+            block = self[index](X).T
+            if out is None:
+                return np.ascontiguousarray(block, dtype=dtype)
+            out[...] = block
+            return out
+
+        return evaluate
+
+    def on(self, X: Any, memory: int, dtype: Any = np.float64) -> Atoms:
+        """Return them as atoms on the rows of X, stored where that fits the memory.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n, d)
+        memory : int
+            Bytes that the atoms may take.
+        dtype : float64 or float32
+            Of the stored values; sums are float64 in any case.
+        """
+        n_rows, n_atoms = X.shape[0], len(self)
+        memory -= self._checked_hold(n_rows, memory)
+        evaluate = self.evaluator(X, dtype)
+        if n_atoms * n_rows * np.dtype(dtype).itemsize <= memory:
+            stored = np.empty((n_atoms, n_rows), dtype)
+            step = max(_LEAST_BLOCK, (1 << 23) // max(1, n_rows))
+            for part in slices(n_atoms, step):
+                evaluate(part, stored[part])
+            return Atoms(n_atoms, n_rows, evaluate, n_atoms, stored)
+        block = max(_LEAST_BLOCK, int(memory // (8 * _SCRATCH * n_rows)))
+        return Atoms(n_atoms, n_rows, evaluate, min(block, n_atoms))
+
+    def _checked_hold(self, n_rows: int, memory: int) -> int:
+        held = self.held_bytes(n_rows)
+        if held and held > memory:
+            raise ValueError(
+                f"The functions that are not kernels take {held / 2**20:.0f} MiB on "
+                f"{n_rows} rows, more than max_memory leaves them "
+                f"({max(memory, 0) / 2**20:.0f} MiB): raise max_memory, or use fewer "
+                "functions."
+            )
+        return held
+
+
+def slices(n: int, step: int) -> Iterator[slice]:
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def room_for(index: Any, n: int, n_rows: int, dtype: Any) -> np.ndarray:
+    return np.empty((len(np.arange(n)[index]), n_rows), dtype)

@@ -1,0 +1,124 @@
+"""Several collections of functions as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pursuit._quantiles import lower_quantile
+from pursuit.functions._base import Evaluate, Functions, room_for
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Joined(Functions):
+    """The functions of several collections, in any order.
+
+    Attributes
+    ----------
+    parts : tuple of Functions
+    order : ndarray of int of shape (M,)
+        Where each function stands in the parts, written one after the other.
+    """
+
+    parts: tuple[Functions, ...]
+    order: np.ndarray
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The training row on which each one is centred, -1 for none."""
+        return np.concatenate([part.rows for part in self.parts])[self.order]
+
+    @property
+    def gamma(self) -> float | None:  # type: ignore[override]
+        """The width of the parts that have one, where they agree."""
+        found = {part.gamma for part in self.parts if part.gamma is not None}
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def centers(self) -> Any:
+        """The points of those that are centred on one."""
+        kept = [part.centers for part in self.parts]
+        has = np.concatenate(
+            [np.full(len(p), len(c) > 0) for p, c in zip(self.parts, kept, strict=True)]
+        )
+        kept = [c for c in kept if c.shape[0]]
+        if not kept:
+            return np.empty((0, 0))
+        stack = sp.vstack if sp.issparse(kept[0]) else np.concatenate
+        place = np.cumsum(has) - 1
+        return stack(kept)[place[self.order[has[self.order]]]]
+
+    @property
+    def names(self) -> list[str]:
+        """What each of them is, in words."""
+        names = [name for part in self.parts for name in part.names]
+        return [names[i] for i in self.order]
+
+    def __getitem__(self, index: Any) -> Joined:
+        wanted = self.order[index]
+        parts, place, start = [], np.empty(len(wanted), dtype=int), 0
+        for part, where, own in self._by_part(wanted):
+            parts.append(part[own])
+            place[where] = np.arange(start, start + len(parts[-1]))
+            start += len(parts[-1])
+        return Joined(tuple(parts), place)
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the values (n, M) at the rows of X."""
+        if not len(self):
+            return np.empty((X.shape[0], 0))
+        return np.concatenate([part(X) for part in self.parts], axis=1)[:, self.order]
+
+    def scale(self, X: Any, weight: np.ndarray) -> float:
+        """Return the median over functions of their parts' sizes."""
+        sizes = np.array([part.scale(X, weight) for part in self.parts])
+        counts = np.array([float(len(part)) for part in self.parts])
+        return float(lower_quantile(sizes, counts, 0.5))
+
+    def held_bytes(self, n_rows: int) -> int:
+        """Return what the parts hold."""
+        return sum(part.held_bytes(n_rows) for part in self.parts)
+
+    def evaluator(self, X: Any, dtype: Any) -> Evaluate:
+        """Return what evaluates any of them on the rows of X, one a row."""
+        evaluators = {id(part): part.evaluator(X, dtype) for part in self.parts}
+
+        def evaluate(index: Any, out: np.ndarray | None = None) -> np.ndarray:
+            if out is None:
+                out = room_for(index, len(self), X.shape[0], dtype)
+            for part, where, own in self._by_part(self.order[index]):
+                if isinstance(where, slice):
+                    evaluators[id(part)](own, out[where])
+                else:
+                    out[where] = evaluators[id(part)](own)
+            return out
+
+        return evaluate
+
+    def _by_part(self, wanted: np.ndarray) -> Iterator[tuple[Functions, Any, Any]]:
+        """Yield each part that is wanted, where it goes, and which of it."""
+        start = 0
+        for part in self.parts:
+            stop = start + len(part)
+            where = np.flatnonzero((wanted >= start) & (wanted < stop))
+            if len(where):
+                yield part, _tight(where), _tight(wanted[where] - start)
+            start = stop
+
+
+def _tight(index: np.ndarray) -> Any:
+    """Return an index as a slice where it is one."""
+    is_run = np.array_equal(index, np.arange(index[0], index[0] + len(index)))
+    return slice(int(index[0]), int(index[0]) + len(index)) if is_run else index
+
+
+def join(parts: Sequence[Functions]) -> Functions:
+    """Return the functions of several collections as one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Joined(tuple(parts), np.arange(sum(len(part) for part in parts)))

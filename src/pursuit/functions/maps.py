@@ -1,0 +1,194 @@
+"""Functions that are not centred: products of features, outputs of maps, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pursuit._atoms import Atoms
+from pursuit.functions._base import Evaluate, Functions
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Monomials(Functions):
+    """Products of features: of none the constant, of one the feature itself.
+
+    Attributes
+    ----------
+    factors : tuple of tuples of int
+        The features in each product.
+    feature_names : tuple of str
+        Of all features.
+    """
+
+    factors: tuple[tuple[int, ...], ...]
+    feature_names: tuple[str, ...]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """-1: none is centred on a row."""
+        return np.full(len(self.factors), -1)
+
+    def __getitem__(self, index: Any) -> Monomials:
+        chosen = np.arange(len(self))[index]
+        return replace(self, factors=tuple(self.factors[i] for i in chosen))
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the values (n, M) at the rows of X."""
+        out = np.ones((X.shape[0], len(self)))
+        for j, factors in enumerate(self.factors):
+            for feature in factors:
+                column = X[:, [feature]]
+                column = column.toarray() if sp.issparse(column) else column
+                out[:, j] *= column[:, 0]
+        return out
+
+    @property
+    def names(self) -> list[str]:
+        """What each of them is, in words."""
+        return [self._name(factors) for factors in self.factors]
+
+    def _name(self, factors: tuple[int, ...]) -> str:
+        if not factors:
+            return "constant"
+        powers = {i: factors.count(i) for i in factors}
+        names = [
+            self.feature_names[i] + (f"^{power}" if power > 1 else "")
+            for i, power in powers.items()
+        ]
+        return "feature " + " × ".join(names)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outputs(Functions):
+    """Some columns of what a map makes of X.
+
+    Attributes
+    ----------
+    apply : callable
+        ``apply(X)`` returns an array (n, P), or (n,) for P = 1.
+    title : str
+        What the map is.
+    column_names : tuple of str
+        Of the chosen columns.
+    columns : ndarray of int of shape (M,)
+        Which of the P these are.
+    n_columns : int
+        P.
+    """
+
+    apply: Callable[[Any], Any]
+    title: str
+    column_names: tuple[str, ...]
+    columns: np.ndarray
+    n_columns: int
+
+    @property
+    def rows(self) -> np.ndarray:
+        """-1: none is centred on a row."""
+        return np.full(len(self.columns), -1)
+
+    def __getitem__(self, index: Any) -> Outputs:
+        chosen = np.arange(len(self))[index]
+        names = tuple(self.column_names[i] for i in chosen)
+        return replace(self, columns=self.columns[chosen], column_names=names)
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the values (n, M) at the rows of X."""
+        values = as_columns(self.apply(X), X.shape[0], self.title)
+        if values.shape[1] != self.n_columns:
+            raise ValueError(
+                f"{self.title} returned {values.shape[1]} columns, but "
+                f"{self.n_columns} when the model was fitted."
+            )
+        return values[:, self.columns]
+
+    @property
+    def names(self) -> list[str]:
+        """What each of them is, in words."""
+        return list(self.column_names)
+
+    def held_bytes(self, n_rows: int) -> int:
+        """Return the size of all columns: a map makes them all at once."""
+        return 8 * n_rows * self.n_columns
+
+    def evaluator(self, X: Any, dtype: Any) -> Evaluate:
+        """Return what hands out columns of the map's result, made once."""
+        values = np.ascontiguousarray(self(X).T, dtype=dtype)
+
+        def evaluate(index: Any, out: np.ndarray | None = None) -> np.ndarray:
+            if out is None:
+                return values[index]
+            out[...] = values[index]
+            return out
+
+        return evaluate
+
+
+def as_columns(values: Any, n_rows: int, title: str) -> np.ndarray:
+    """Return what a map made of X as a finite array (n, P), or say what is wrong."""
+    values = values.toarray() if sp.issparse(values) else values
+    try:
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{title} returned values that are not numbers.") from None
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != n_rows:
+        raise ValueError(
+            f"{title} returned an array of shape {values.shape} for {n_rows} rows: "
+            "return a value, or a row of values, for each row of X."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(f"{title} returned NaN or inf.")
+    return values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns(Functions):
+    """Columns of a matrix that is given in place of X.
+
+    Attributes
+    ----------
+    numbers : ndarray of int of shape (M,)
+        Which columns.
+    n_columns : int
+        How many the whole matrix has.
+    on_rows : bool
+        Whether column i belongs to training row i, as in a kernel matrix.
+    """
+
+    numbers: np.ndarray
+    n_columns: int
+    on_rows: bool
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The training row on which each one is centred, -1 for none."""
+        return self.numbers if self.on_rows else np.full(len(self.numbers), -1)
+
+    def __getitem__(self, index: Any) -> Columns:
+        return replace(self, numbers=self.numbers[index])
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return these columns of X; X itself if it has no others."""
+        return X[:, self.numbers] if X.shape[1] == self.n_columns else X
+
+    @property
+    def names(self) -> list[str]:
+        """What each of them is, in words."""
+        return [f"column {number}" for number in self.numbers]
+
+    def scale(self, X: Any, weight: np.ndarray) -> float:
+        """Return the squared mean of the diagonal of a kernel matrix."""
+        if not self.on_rows:
+            return super().scale(X, weight)
+        return float(weight @ np.abs(np.diagonal(X)) / weight.sum()) ** 2
+
+    def on(self, X: Any, memory: int, dtype: Any = np.float64) -> Atoms:
+        """Return the columns as atoms; ``memory`` bounds no copy but this."""
+        stored = np.ascontiguousarray(X[:, self.numbers].T, dtype=dtype)
+        return Atoms(len(self), X.shape[0], lambda i: stored[i], 1, stored)

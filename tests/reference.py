@@ -382,3 +382,25 @@ def local_density(X, x, width, variance, d=None):
     q = (x - mean) @ np.linalg.solve(C, x - mean)
     log_h = -0.5 * (n * np.log(2 * np.pi) + np.linalg.slogdet(C)[1] + q)
     return log_h + np.log(weights.mean())
+
+
+# -- adaptive kernel matching pursuit ----------------------------------------------
+
+
+def adapted_width(x, X, weight, z, gammas):
+    """The width of eq. (14): squared loss between z and the kernel, on a grid."""
+    K = np.exp(-np.outer(gammas, np.square(X - x).sum(axis=1)))
+    return gammas[(weight * np.square(z - K)).sum(axis=1).argmin()]
+
+
+def scaled_width(x, X, weight, Y, gammas, has_constant):
+    """The width for which one Gaussian, by least squares, leaves the least error."""
+    errors = []
+    for gamma in gammas:
+        B = np.exp(-gamma * np.square(X - x).sum(axis=1))[:, None]
+        if has_constant:
+            B = np.column_stack([np.ones(len(X)), B])
+        root = np.sqrt(weight)[:, None]
+        coef = np.linalg.lstsq(root * B, root * Y, rcond=None)[0]
+        errors.append(np.square(root * (Y - B @ coef)).sum())
+    return gammas[np.argmin(errors)]

@@ -53,6 +53,13 @@ def median_gamma(
     metric : {"sqeuclidean", "manhattan"}
         Squared Euclidean distances, or sums of absolute differences.
     """
+    return quantile_gamma(0.5, X, sample_weight, metric)
+
+
+def quantile_gamma(
+    share: float, X: Any, sample_weight: Any = None, metric: str = "sqeuclidean"
+) -> float:
+    """Return 1 / another quantile of the distances, as :func:`median_gamma`."""
     X, weights = _distinct(*_weighted_rows(X, sample_weight))
     X, unit = _in_units(X)
     upper = np.triu_indices(X.shape[0], 1)
@@ -61,8 +68,8 @@ def median_gamma(
     positive = D > 0
     if not positive.any():
         return 1.0
-    median = lower_quantile(D[positive], pair_weights[positive], 0.5)
-    return _finite_inverse(median, unit, 2 if metric == "sqeuclidean" else 1)
+    quantile = lower_quantile(D[positive], pair_weights[positive], share)
+    return _finite_inverse(quantile, unit, 2 if metric == "sqeuclidean" else 1)
 
 
 def scale_gamma(X: Any, sample_weight: Any = None) -> float:

@@ -75,5 +75,11 @@ def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndar
         return {}
     sketches = [p.sketch.add for p in pursuits if p.sketch is not None]
     norms = atoms.squared_norms(np.array(list(weights.values())), sketches)
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            "Some functions of the dictionary (kernels on training points, features …) "
+            "have values too large to be squared, beyond 1e150 or so: scale the "
+            "features, for instance with StandardScaler."
+        )
     by_weight = dict(zip(weights, norms, strict=True))
     return {id(p): by_weight[id(p.problem.weight)] for p in pursuits}

@@ -10,49 +10,47 @@ from numba import njit
 from pursuit._exponential import _exp
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-# The search ends when ln(gamma) is known to this, before a last step on a parabola.
+# The search ends when ln(gamma) is known to half of this.
 _PRECISION = 0.01
 _LN2 = math.log(2.0)
+# Values this close (relative) are a tie, which the wider function wins: rounding does
+# not decide where the criterion is flat.
+_TIE = 1e-10
 
 _sums = {"contract", "reassoc", "nsz"}
 
 
 @njit(nogil=True, cache=True, fastmath=_sums)
-def _moments(K: np.ndarray, w: np.ndarray, Z: np.ndarray, sums: np.ndarray) -> None:
-    """Write Σ wK, Σ wK², and Σ w z K for each row z of Z."""
-    first, second = 0.0, 0.0
+def _criterion(
+    K: np.ndarray, w: np.ndarray, Z: np.ndarray, scaled: bool, centred: bool
+) -> float:
+    """Return what is minimised, given the values K of the function.
+
+    Aligned: Σ w (s - K)² less a constant.  Scaled: minus the drop of the squared error
+    by one function with its coefficient (and beside a constant, if centred; Z is then
+    centred already).
+    """
+    mean = 0.0
+    if scaled and centred:
+        first, total = 0.0, 0.0
+        for j in range(K.shape[0]):
+            first += w[j] * K[j]
+            total += w[j]
+        mean = first / total
+    norm, largest = 0.0, 0.0
     for j in range(K.shape[0]):
-        first += w[j] * K[j]
-        second += w[j] * K[j] * K[j]
-    sums[0], sums[1] = first, second
+        norm += w[j] * (K[j] - mean) * (K[j] - mean)
+        largest += w[j] * K[j] * K[j]
+    drop = 0.0
     for t in range(Z.shape[0]):
         cross = 0.0
         for j in range(K.shape[0]):
-            cross += w[j] * Z[t, j] * K[j]
-        sums[2 + t] = cross
-
-
-@njit(nogil=True, cache=True)
-def _criterion(
-    sums: np.ndarray, means: np.ndarray, total: float, scaled: bool, centred: bool
-) -> float:
-    """Return what is minimised, from the moments.
-
-    Aligned: Σ w (s - K)² less a constant.  Scaled: minus the drop of the squared error
-    by one function with its coefficient (and a constant, if centred).
-    """
-    if not scaled:
-        return sums[1] - 2.0 * sums[2]
-    norm, drop = sums[1], 0.0
-    if centred:
-        norm -= sums[0] * sums[0] / total
-    for t in range(means.shape[0]):
-        cross = sums[2 + t]
-        if centred:
-            cross -= means[t] * sums[0]
+            cross += w[j] * Z[t, j] * (K[j] - mean)
+        if not scaled:
+            return norm - 2.0 * cross
         drop += cross * cross
     # A function that is a constant on these points explains nothing more.
-    return -drop / norm if norm > 1e-12 * sums[1] else 0.0
+    return -drop / norm if norm > 1e-24 * largest else 0.0
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
@@ -67,16 +65,12 @@ def _value(
     d: np.ndarray,
     w: np.ndarray,
     Z: np.ndarray,
-    means: np.ndarray,
-    total: float,
     scaled: bool,
     centred: bool,
     K: np.ndarray,
-    sums: np.ndarray,
 ) -> float:
     _gaussian(d, math.exp(log_gamma), K)
-    _moments(K, w, Z, sums)
-    return _criterion(sums, means, total, scaled, centred)
+    return _criterion(K, w, Z, scaled, centred)
 
 
 @njit(nogil=True, cache=True)
@@ -100,51 +94,49 @@ def best_width(
     d, w : ndarray of shape (m,)
         Squared distances from the center, and weights.
     Z : ndarray of shape (T, m)
-        Signs (+1 for the center's class) or targets.
+        Signs (+1 for the center's class) or targets; overwritten.
     low, high : float
     scaled, centred : bool
         As in `_criterion`.
     K : ndarray of shape (m,)
         Scratch.
     """
-    total = w.sum()
-    means, sums = np.zeros(Z.shape[0]), np.zeros(2 + Z.shape[0])
-    for t in range(Z.shape[0]):
-        for j in range(d.shape[0]):
-            means[t] += w[j] * Z[t, j] / total
+    if scaled and centred:
+        for t in range(Z.shape[0]):
+            Z[t] -= (w * Z[t]).sum() / w.sum()
     a, b = math.log(low), math.log(high)
     best_x, best = a, np.inf
     for phase in range(2):
         x = a + 0.5 * phase * _LN2
         _gaussian(d, math.exp(x), K)
         while x <= b:
-            _moments(K, w, Z, sums)
-            value = _criterion(sums, means, total, scaled, centred)
-            if value < best:
+            value = _criterion(K, w, Z, scaled, centred)
+            if value < best - _TIE * abs(best) or best == np.inf:
                 best_x, best = x, value
             K *= K
             x += _LN2
-    value = _value(b, d, w, Z, means, total, scaled, centred, K, sums)
-    if value < best:
+    value = _value(b, d, w, Z, scaled, centred, K)
+    if value < best - _TIE * abs(best):
         best_x, best = b, value
     left, right = max(a, best_x - 0.5 * _LN2), min(b, best_x + 0.5 * _LN2)
     u = right - _GOLDEN * (right - left)
     v = left + _GOLDEN * (right - left)
-    fu = _value(u, d, w, Z, means, total, scaled, centred, K, sums)
-    fv = _value(v, d, w, Z, means, total, scaled, centred, K, sums)
+    fu = _value(u, d, w, Z, scaled, centred, K)
+    fv = _value(v, d, w, Z, scaled, centred, K)
     while right - left > _PRECISION:
-        if fu <= fv:
+        if fu <= fv + _TIE * abs(fv):
             right, v, fv = v, u, fu
             u = right - _GOLDEN * (right - left)
-            fu = _value(u, d, w, Z, means, total, scaled, centred, K, sums)
+            fu = _value(u, d, w, Z, scaled, centred, K)
         else:
             left, u, fu = u, v, fv
             v = left + _GOLDEN * (right - left)
-            fv = _value(v, d, w, Z, means, total, scaled, centred, K, sums)
+            fv = _value(v, d, w, Z, scaled, centred, K)
     # The lowest of the ends and of what was seen: a minimum at a bound stays there.
     middle = 0.5 * (left + right)
-    value = _value(middle, d, w, Z, means, total, scaled, centred, K, sums)
-    return math.exp(middle if value < best else best_x)
+    value = _value(middle, d, w, Z, scaled, centred, K)
+    is_lower = value < best - _TIE * abs(best)
+    return math.exp(middle if is_lower else best_x)
 
 
 @njit(nogil=True, cache=True)

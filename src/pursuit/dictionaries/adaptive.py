@@ -11,7 +11,7 @@ import numpy as np
 from pursuit._distances import paired_rows, squared_distances
 from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import allowed_threads, deal
-from pursuit._widths import median_gamma
+from pursuit._widths import median_gamma, quantile_gamma
 from pursuit.dictionaries import _width_search
 from pursuit.dictionaries._base import Dictionary, Sample, check_count
 from pursuit.functions import Functions, VariedGaussians
@@ -19,6 +19,8 @@ from pursuit.functions import Functions, VariedGaussians
 STRATEGIES = ("global", "local", "stochastic")
 CRITERIA = ("auto", "aligned", "scaled")
 
+# The share of all pairs of points that are near, for "local".
+_NEAR = 0.1
 # Distances of so many centers are held at a time, by each thread.
 _CENTERS = 32
 
@@ -51,7 +53,7 @@ class AdaptiveGaussian(Dictionary):
     average : {"median", "mean"}
         Over the subsets.  The mean is the paper's; widths at the bound rule it.
     radius : float, optional
-        Half of the median distance between points, if not given.
+        If not given, the distance below which a tenth of all pairs of points lie.
     preset : float or "median"
         The width where the points around tell nothing.
     gamma_range : (float, float)
@@ -132,6 +134,7 @@ class AdaptiveGaussian(Dictionary):
         n_draws = int(self.n_subsets) if is_stochastic else 0
         limit = np.uint64(min(self.subset_size * 2.0**64, 2.0**64 - 2048))
         low, high = (float(m) * median for m in self.gamma_range)
+        reach = self._reach(sample)
         left, right = paired_rows(X[rows], X)
         out = np.empty((len(rows), max(1, n_draws)))
 
@@ -150,7 +153,7 @@ class AdaptiveGaussian(Dictionary):
                     codes[some],
                     digests,
                     digests[some],
-                    self._reach(median),
+                    reach,
                     n_draws,
                     limit,
                     low,
@@ -167,10 +170,13 @@ class AdaptiveGaussian(Dictionary):
         deal(work, parts, min(n_threads, len(parts)))
         return out
 
-    def _reach(self, median: float) -> float:
+    def _reach(self, sample: Sample) -> float:
+        """Return the squared distance up to which points are looked at."""
         if self.strategy != "local":
             return np.inf
-        return 0.25 / median if self.radius is None else float(self.radius) ** 2
+        if self.radius is not None:
+            return float(self.radius) ** 2
+        return 1.0 / quantile_gamma(_NEAR, sample.X, sample.seen)
 
     def _is_scaled(self, sample: Sample) -> bool:
         if self.criterion == "auto":

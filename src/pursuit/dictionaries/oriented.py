@@ -14,6 +14,7 @@ from pursuit.functions import Functions, OrientedGaussianFunctions
 
 # Numbers held at a time while the directions are found: 32 MiB of float64.
 _BLOCK = 1 << 22
+_LARGEST = 1e150
 
 
 class OrientedGaussians(Dictionary):
@@ -92,13 +93,15 @@ class OrientedGaussians(Dictionary):
                 _keep_others(delta)
                 _, s, Vt = np.linalg.svd(delta, full_matrices=False)
                 directions[part] = Vt[:, :r].transpose(0, 2, 1)
-                variances[part] = s[:, :r] ** 2 / k
+                # A variance that can still be added to.
+                variances[part] = np.minimum(s[:, :r], _LARGEST) ** 2 / k
         return directions, variances
 
 
 def _keep_others(delta: np.ndarray) -> None:
     """Leave the point itself, or else the farthest of k + 1 neighbours, out."""
-    squared = np.square(delta).sum(axis=2)
+    with np.errstate(over="ignore"):
+        squared = np.square(delta).sum(axis=2)
     nearest = squared.argmin(axis=1)
     out = np.where(squared.min(axis=1) == 0.0, nearest, squared.argmax(axis=1))
     delta[np.arange(len(delta)), out] = 0.0

@@ -51,6 +51,11 @@ class Functions(ABC):
         """What each of them is, in words."""
 
     @property
+    def is_centered(self) -> np.ndarray:
+        """Whether each of them is centred on a point."""
+        return np.zeros(len(self), dtype=bool)
+
+    @property
     def centers(self) -> Any:
         """The points of those that are centred on one."""
         return np.empty((0, 0))
@@ -69,7 +74,8 @@ class Functions(ABC):
         """
         some = np.unique(np.linspace(0, len(self) - 1, 32).astype(int))
         values = self[some](X)
-        squares = (weight / weight.sum()) @ np.square(values)
+        with np.errstate(over="ignore"):
+            squares = (weight / weight.sum()) @ np.square(values)
         return float(np.median(squares))
 
     def held_bytes(self, n_rows: int) -> int:

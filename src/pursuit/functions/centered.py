@@ -42,6 +42,11 @@ class Centered(Functions):
         return self.numbers if self.on_rows else np.full(len(self.numbers), -1)
 
     @property
+    def is_centered(self) -> np.ndarray:
+        """True: each of them has a point."""
+        return np.ones(len(self), dtype=bool)
+
+    @property
     def centers(self) -> Any:
         """The points."""
         return self.points
@@ -163,7 +168,7 @@ class OrientedGaussianFunctions(Centered):
     """exp(-½ δᵀ C_i⁻¹ δ), δ = x - z_i: Gaussians stretched along directions.
 
     ``C_i = σ²I + Σ_j (λ_ij - σ²) v_ij v_ijᵀ`` with σ² = 1/(2 gamma), so that
-    ``½ δᵀ C_i⁻¹ δ = gamma (‖δ‖² - Σ_j (1 - σ²/λ_ij) (v_ijᵀ δ)²)``.
+    ``½ δᵀ C_i⁻¹ δ = gamma (‖δ - V_i V_iᵀ δ‖² + Σ_j (σ²/λ_ij) (v_ijᵀ δ)²)``.
 
     Attributes
     ----------
@@ -196,17 +201,19 @@ class OrientedGaussianFunctions(Centered):
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
         """Return what evaluates any of them on the rows of X, one a row."""
         sigma2 = 0.5 / self.width
-        shares = self.variances / (self.variances + sigma2)
+        shrunk = sigma2 / (self.variances + sigma2)
 
         def exponent(some: np.ndarray, D: np.ndarray) -> None:
-            for q, i in zip(D, some, strict=True):
-                delta = X - self.points[i]
-                along = delta @ self.directions[i]
-                np.einsum("nd,nd->n", delta, delta, out=q)
-                q -= np.square(along) @ shares[i]
-                # What rounding left below zero.
-                np.maximum(q, 0.0, out=q)
-            D *= self.width
+            with np.errstate(over="ignore"):
+                for q, i in zip(D, some, strict=True):
+                    delta, V = X - self.points[i], self.directions[i]
+                    along = delta @ V
+                    # What is across, rather than ‖δ‖² less what is along: no digits
+                    # are lost far out.
+                    delta -= along @ V.T
+                    np.einsum("nd,nd->n", delta, delta, out=q)
+                    q += np.square(along) @ shrunk[i]
+                D *= self.width
 
         return _gaussians(exponent, len(self), X.shape[0], dtype)
 

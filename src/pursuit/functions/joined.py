@@ -34,6 +34,11 @@ class Joined(Functions):
         return np.concatenate([part.rows for part in self.parts])[self.order]
 
     @property
+    def is_centered(self) -> np.ndarray:
+        """Whether each of them is centred on a point."""
+        return np.concatenate([part.is_centered for part in self.parts])[self.order]
+
+    @property
     def gamma(self) -> float | None:  # type: ignore[override]
         """The width of the parts that have one, where they agree."""
         found = {part.gamma for part in self.parts if part.gamma is not None}
@@ -43,15 +48,13 @@ class Joined(Functions):
     def centers(self) -> Any:
         """The points of those that are centred on one."""
         kept = [part.centers for part in self.parts]
-        has = np.concatenate(
-            [np.full(len(p), len(c) > 0) for p, c in zip(self.parts, kept, strict=True)]
-        )
-        kept = [c for c in kept if c.shape[0]]
+        kept = [centers for centers in kept if centers.shape[0]]
         if not kept:
             return np.empty((0, 0))
-        stack = sp.vstack if sp.issparse(kept[0]) else np.concatenate
-        place = np.cumsum(has) - 1
-        return stack(kept)[place[self.order[has[self.order]]]]
+        points = sp.vstack(kept) if sp.issparse(kept[0]) else np.concatenate(kept)
+        has_one = np.concatenate([part.is_centered for part in self.parts])
+        place = np.cumsum(has_one) - 1
+        return points[place[self.order[self.is_centered]]]
 
     @property
     def names(self) -> list[str]:
@@ -66,12 +69,10 @@ class Joined(Functions):
             parts.append(part[own])
             place[where] = np.arange(start, start + len(parts[-1]))
             start += len(parts[-1])
-        return Joined(tuple(parts), place)
+        return Joined(tuple(parts) or (self.parts[0][:0],), place)
 
     def __call__(self, X: Any) -> np.ndarray:
         """Return the values (n, M) at the rows of X."""
-        if not len(self):
-            return np.empty((X.shape[0], 0))
         return np.concatenate([part(X) for part in self.parts], axis=1)[:, self.order]
 
     def scale(self, X: Any, weight: np.ndarray) -> float:

@@ -1,0 +1,191 @@
+"""Adapted widths against a search by hand, and what may be learned from."""
+
+import numpy as np
+import pytest
+import reference
+
+from pursuit import KMPClassifier, KMPRegressor
+from pursuit._rows import distinct_rows, row_digests
+from pursuit._widths import median_gamma, quantile_gamma
+from pursuit.dictionaries import AdaptiveGaussian, Sample
+from pursuit.dictionaries._width_search import _is_drawn
+from pursuit.selection import hold_out
+
+FAST = {"alpha": 1e-3, "selection": None, "max_support": 8}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int) + (X[:, 1] > 1)
+    return X, y
+
+
+def sample_of(X, labels=None, Y=None, weight=None, fit_intercept=True):
+    weight = np.ones(len(X)) if weight is None else weight
+    if Y is None:
+        Y = np.where(labels == np.unique(labels)[:, None], 1.0, -1.0)
+    return Sample(
+        X=X,
+        Y=Y,
+        labels=labels,
+        weight=weight,
+        seen=weight,
+        rows=distinct_rows(X, weight)[0],
+        feature_names=("a", "b"),
+        fit_intercept=fit_intercept,
+        memory=1 << 20,
+        seed=3,
+    )
+
+
+def grid_of(X, weight=None):
+    return median_gamma(X, weight) * np.geomspace(0.01, 10.0, 4000)
+
+
+def assert_widths(found, expected, atol=6e-3):
+    """To the precision of the search and of the grid."""
+    np.testing.assert_allclose(np.log(found), np.log(expected), atol=atol)
+
+
+@pytest.mark.parametrize("strategy", ["global", "local"])
+def test_aligned_widths_are_the_best_of_a_fine_grid(data, strategy):
+    X, labels = data
+    weight = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
+    sample = sample_of(X, labels, weight=weight)
+    (functions,) = AdaptiveGaussian(strategy).learn(sample)
+    reach = 1.0 / quantile_gamma(0.1, X, weight) if strategy == "local" else np.inf
+    for i, gamma in enumerate(functions.gammas):
+        near = np.square(X - X[i]).sum(axis=1) <= reach
+        near[i] = False
+        signs = np.where(labels == labels[i], 1.0, -1.0)[near]
+        if len(set(signs)) < 2:
+            assert gamma == median_gamma(X, weight)
+            continue
+        expected = reference.adapted_width(
+            X[i], X[near], weight[near], signs, grid_of(X, weight)
+        )
+        assert_widths(gamma, expected)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("is_class", [True, False])
+def test_scaled_widths_leave_the_least_error(data, fit_intercept, is_class):
+    X, labels = data
+    Y = None if is_class else np.stack([np.sin(2 * X[:, 0]) + 1, X[:, 1] ** 2])
+    sample = sample_of(X, labels if is_class else None, Y, fit_intercept=fit_intercept)
+    (functions,) = AdaptiveGaussian("global", criterion="scaled").learn(sample)
+    for i in range(0, 80, 5):
+        others = np.arange(80) != i
+        expected = reference.scaled_width(
+            X[i],
+            X[others],
+            np.ones(79),
+            sample.Y.T[others],
+            grid_of(X)[::8],
+            fit_intercept,
+        )
+        assert_widths(functions.gammas[i], expected, atol=0.013)
+
+
+@pytest.mark.parametrize("average", ["mean", "median"])
+def test_stochastic_widths_average_those_of_random_subsets(data, average):
+    X, labels = data
+    share, n_subsets = 0.3, 7
+    adaptive = AdaptiveGaussian(n_subsets=n_subsets, subset_size=share, average=average)
+    (functions,) = adaptive.learn(sample_of(X, labels))
+    digests = row_digests(X, np.arange(80), 3)
+    limit = np.uint64(share * 2.0**64)
+    for i in range(0, 80, 7):
+        found = []
+        for b in range(n_subsets):
+            drawn = [_is_drawn(digests[i], h, b, limit) for h in digests]
+            drawn[i] = False
+            signs = np.where(labels == labels[i], 1.0, -1.0)[drawn]
+            if len(set(signs)) == 2:
+                w = np.ones(len(signs))
+                width = reference.adapted_width(X[i], X[drawn], w, signs, grid_of(X))
+                found.append(width)
+        expected = getattr(np, average)(found)
+        assert_widths(functions.gammas[i], expected)
+
+
+def test_subsets_are_of_the_size_asked_for_and_independent():
+    digests = row_digests(None, np.arange(400), 0)
+    limit = np.uint64(0.2 * 2.0**64)
+    drawn = np.array(
+        [
+            [[_is_drawn(here, there, b, limit) for there in digests] for b in range(5)]
+            for here in digests[:20]
+        ]
+    )
+    assert abs(drawn.mean() - 0.2) < 0.01
+    pairs = drawn.reshape(100, 400).astype(float)
+    correlations = np.corrcoef(pairs)[np.triu_indices(100, 1)]
+    assert np.abs(correlations).mean() < 0.06  # 0.04 for independent draws of 400
+
+
+def test_the_seed_matters_for_random_subsets_only(data):
+    X, y = data
+
+    def fitted(strategy, seed):
+        dictionary = AdaptiveGaussian(strategy, n_subsets=3)
+        model = KMPClassifier(dictionary=dictionary, random_state=seed, **FAST)
+        return model.fit(X, y).decision_function(X)
+
+    np.testing.assert_array_equal(fitted("stochastic", 0), fitted("stochastic", 0))
+    assert np.abs(fitted("stochastic", 0) - fitted("stochastic", 1)).max() > 1e-6
+    np.testing.assert_array_equal(fitted("global", 0), fitted("global", 1))
+
+
+def test_a_minimum_at_a_bound_stays_there():
+    # Classes that take turns: the narrower, the better.
+    X = np.arange(40.0)[:, None]
+    labels = np.arange(40) % 2
+    (functions,) = AdaptiveGaussian("global").learn(sample_of(X, labels))
+    assert np.allclose(functions.gammas, 10.0 * median_gamma(X))
+
+
+# -- held-out rows -----------------------------------------------------------------
+
+
+def test_folds_do_not_see_the_targets_that_they_are_tested_on(data):
+    """The held-out curve is that of fits to the other rows alone."""
+    X, _ = data
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    dictionary = AdaptiveGaussian("global", gamma_range=(0.1, 4.0))
+    fold = [(np.arange(50), np.arange(50, 80)), (np.arange(20, 80), np.arange(20))]
+    model = KMPRegressor(dictionary=dictionary, alpha=1e-3, cv=fold, max_support=10)
+    errors = model.fit(X, y).search_[0]["errors"]
+    expected = np.zeros(10)
+    for train, test in fold:
+        alone = KMPRegressor(dictionary=dictionary, **{**FAST, "max_support": 10})
+        stages = alone.fit(X[train], y[train]).staged_predict(X[test])
+        expected += [np.square(p - y[test]).sum() / 50 for p in stages]
+    n = len(errors) - 1
+    np.testing.assert_allclose(errors[1:], expected[:n], rtol=1e-5)
+
+
+def test_the_part_held_out_is_not_seen_either(data):
+    X, _ = data
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    dictionary = AdaptiveGaussian("global")
+    how = {"alpha": 1e-3, "selection": "validation", "max_support": 10}
+    model = KMPRegressor(dictionary=dictionary, **how).fit(X, y)
+    # Other targets on the rows that were held out would not change the path.
+    held = hold_out(X, y, np.ones(80), 0.2, 0, False)
+    alone = KMPRegressor(dictionary=dictionary, **{**FAST, "max_support": 10})
+    alone.fit(X[~held], y[~held])
+    n = min(len(model.path_), len(alone.path_))
+    np.testing.assert_allclose(
+        model.truncate(n).predict(X), alone.truncate(n).predict(X), rtol=1e-6
+    )
+
+
+def test_memory_is_bounded(data):
+    X, labels = data
+    sample = sample_of(X, labels)
+    tiny = Sample(**{**vars(sample), "memory": 1})
+    (a,), (b,) = (AdaptiveGaussian("global").learn(s) for s in (sample, tiny))
+    np.testing.assert_allclose(a.gammas, b.gammas, rtol=1e-12)

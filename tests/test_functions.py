@@ -1,0 +1,227 @@
+"""Laws of the collections of functions, over a list of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.preprocessing import SplineTransformer
+
+from pursuit.functions import (
+    Columns,
+    KernelFunctions,
+    Monomials,
+    OrientedGaussianFunctions,
+    Outputs,
+    VariedGaussians,
+    join,
+)
+from pursuit.kernels import FunctionKernel, Gaussian, Linear
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+ROWS = np.array([4, 9, 11, 30, 58])
+NAMES = ("age", "height", "weight")
+FRAMES = np.linalg.qr(RNG.standard_normal((5, 3, 3)))[0][:, :, :2]
+SPLINES = SplineTransformer(4).fit(X)
+
+
+def twice(A):
+    return 2.0 * A[:, 0]
+
+
+def skewed(A, B):
+    return np.tanh(A @ np.triu(np.ones((3, 3))) @ B.T)
+
+
+def kernels(kernel=None):
+    return KernelFunctions(X[ROWS], ROWS, True, kernel or Gaussian(0.5))
+
+
+VARIED = VariedGaussians(X[ROWS], ROWS, True, np.array([0.1, 1.0, 3.0, 10.0, 0.6]))
+ORIENTED = OrientedGaussianFunctions(
+    X[ROWS], ROWS, True, 0.7, FRAMES, RNG.random((5, 2))
+)
+MONOMIALS = Monomials(((), (0,), (1, 2), (2, 2)), NAMES)
+OUTPUTS = Outputs(
+    SPLINES.transform, "splines", tuple("abcdefghijklmnopqr"), np.arange(18), 18
+)
+CENTERS = KernelFunctions(RNG.standard_normal((4, 3)), np.arange(4), False, Linear())
+
+COLLECTIONS = {
+    "kernel": kernels(),
+    "all rows": KernelFunctions(X, np.arange(60), True, Gaussian(0.5)),
+    "centers": CENTERS,
+    "asymmetric": kernels(FunctionKernel(skewed)),
+    "varied": VARIED,
+    "oriented": ORIENTED,
+    "monomials": MONOMIALS,
+    "outputs": OUTPUTS,
+    "one output": Outputs(twice, "twice", ("twice",), np.arange(1), 1),
+    "columns": Columns(np.array([2, 0, 1]), 3, False),
+    "joined": join([MONOMIALS, kernels(), VARIED, OUTPUTS, CENTERS]),
+    "joined twice": join([join([kernels(), MONOMIALS]), join([ORIENTED, VARIED])]),
+}
+
+
+@pytest.fixture(params=COLLECTIONS.values(), ids=COLLECTIONS.keys())
+def functions(request):
+    return request.param
+
+
+def some(functions):
+    """Indices in no order, across all parts."""
+    n = len(functions)
+    return np.random.default_rng(1).permutation(n)[: max(1, 2 * n // 3)]
+
+
+def test_shapes_agree(functions):
+    n = len(functions)
+    assert functions(X).shape == (60, n)
+    assert len(functions.names) == len(functions.rows) == n
+    assert len(set(functions.names)) == n
+    assert repr(functions).startswith(f"<{n} functions: ")
+
+
+def test_a_part_has_the_values_names_and_rows_of_the_whole(functions):
+    whole, index = functions(X), some(functions)
+    part = functions[index]
+    np.testing.assert_allclose(part(X), whole[:, index], rtol=1e-13)
+    assert part.names == [functions.names[i] for i in index]
+    np.testing.assert_array_equal(part.rows, functions.rows[index])
+    again = part[[0, -1]]
+    np.testing.assert_allclose(again(X), whole[:, index[[0, -1]]], rtol=1e-13)
+    assert len(functions[:0]) == 0
+    assert functions[:0](X).shape[1] in (0, 3)  # columns cannot know
+
+
+def test_blocks_are_the_values(functions):
+    if isinstance(functions, Columns):
+        pytest.skip("columns are stored in any case")
+    whole = functions(X).T
+    for dtype, rtol in (("float64", 1e-13), ("float32", 1e-6)):
+        evaluate = functions.evaluator(X, dtype)
+        for index in (slice(None), slice(0, 2), some(functions), np.array([0])):
+            block = evaluate(index)
+            assert block.dtype == dtype
+            np.testing.assert_allclose(block, whole[index], rtol=rtol, atol=1e-30)
+            out = np.empty_like(block)
+            evaluate(index, out)
+            np.testing.assert_array_equal(out, block)
+
+
+def test_stored_or_in_blocks_they_correlate_alike(functions):
+    V = np.random.default_rng(2).standard_normal((3, 60))
+    expected = V @ functions(X)
+    held = functions.held_bytes(60)
+    for memory in (1 << 30, held + 1):
+        atoms = functions.on(X, memory)
+        np.testing.assert_allclose(atoms.correlate(V), expected, rtol=1e-9, atol=1e-9)
+        index = some(functions)
+        np.testing.assert_allclose(
+            atoms.columns(index), functions(X)[:, index].T, rtol=1e-12
+        )
+        assert atoms.is_stored == (memory > 1 << 20 or isinstance(functions, Columns))
+
+
+def test_centers_are_those_of_the_centred_ones(functions):
+    centers = functions.centers
+    is_centred = np.array([" at " in name for name in functions.names])
+    np.testing.assert_array_equal(functions.is_centered, is_centred)
+    assert len(centers) == is_centred.sum()
+    order = some(functions)
+    if is_centred.any():
+        place = np.cumsum(is_centred) - 1
+        expected = centers[place[order[is_centred[order]]]]
+        np.testing.assert_array_equal(functions[order].centers, expected)
+
+
+def test_pickled_parts_are_small(functions):
+    again = pickle.loads(pickle.dumps(functions[some(functions)]))
+    np.testing.assert_array_equal(again(X), functions[some(functions)](X))
+    large = KernelFunctions(X, np.arange(60), True, Gaussian(0.5))
+    assert len(pickle.dumps(large[[3]])) < len(pickle.dumps(large)) / 2
+
+
+@pytest.mark.parametrize("name", ["kernel", "all rows", "varied", "monomials"])
+def test_sparse_points_are_the_same_points(name):
+    dense = COLLECTIONS[name]
+    thin = np.where(np.abs(X) > 0.5, X, 0.0)
+    if name == "monomials":
+        functions = dense
+    else:
+        points = sparse.csr_array(thin[dense.numbers])
+        functions = type(dense)(**{**vars(dense), "points": points})
+        dense = type(dense)(**{**vars(dense), "points": thin[dense.numbers]})
+    np.testing.assert_allclose(
+        functions(sparse.csr_array(thin)), dense(thin), atol=1e-12
+    )
+
+
+# -- formulas ----------------------------------------------------------------------
+
+
+def test_formulas():
+    delta = X[:, None] - X[ROWS]
+    squared = np.square(delta).sum(axis=2)
+    np.testing.assert_allclose(kernels()(X), np.exp(-0.5 * squared), rtol=1e-12)
+    np.testing.assert_allclose(VARIED(X), np.exp(-VARIED.gammas * squared), rtol=1e-11)
+    monomials = np.column_stack([np.ones(60), X[:, 0], X[:, 1] * X[:, 2], X[:, 2] ** 2])
+    np.testing.assert_allclose(MONOMIALS(X), monomials)
+    np.testing.assert_array_equal(OUTPUTS(X), SPLINES.transform(X))
+    np.testing.assert_array_equal(COLLECTIONS["columns"](X), X[:, [2, 0, 1]])
+    np.testing.assert_allclose(COLLECTIONS["asymmetric"](X), skewed(X, X[ROWS]))
+
+
+def test_an_oriented_gaussian_is_that_of_its_covariance():
+    values = ORIENTED(X)
+    for i, row in enumerate(ROWS):
+        V, sigma2 = FRAMES[i], 0.5 / 0.7
+        C = sigma2 * np.eye(3) + V @ np.diag(ORIENTED.variances[i]) @ V.T
+        delta = X - X[row]
+        expected = np.exp(-0.5 * np.einsum("ni,ni->n", delta @ np.linalg.inv(C), delta))
+        np.testing.assert_allclose(values[:, i], expected, rtol=1e-10)
+
+
+def test_names():
+    assert kernels().names[1] == "rbf(γ=0.5) at row 9"
+    assert CENTERS.names[0] == "linear at center 0"
+    assert MONOMIALS.names == [
+        "constant",
+        "feature age",
+        "feature height × weight",
+        "feature weight^2",
+    ]
+    assert VARIED.names[2] == "rbf(γ=3) at row 11"
+    assert kernels(FunctionKernel(skewed)).names[0] == "skewed at row 4"
+    assert (
+        kernels(Gaussian(0.5) + 2.0).names[0]
+        == "sum(rbf(γ=0.5), constant(value=2)) at row 4"
+    )
+
+
+# -- what can go wrong -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (lambda A: A[:5, 0], "shape"),
+        (lambda A: np.full(len(A), np.nan), "NaN or inf"),
+        (lambda A: ["a"] * len(A), "not numbers"),
+        (lambda A: np.ones((len(A), 2, 2)), "shape"),
+        (lambda A: np.ones((len(A), 2)), "2 columns"),
+    ],
+)
+def test_maps_that_return_nonsense(result, message):
+    with pytest.raises(ValueError, match=f"mine returned.*{message}"):
+        Outputs(result, "mine", ("mine",), np.arange(1), 1)(X)
+
+
+def test_maps_that_do_not_fit_the_memory():
+    with pytest.raises(ValueError, match="max_memory"):
+        OUTPUTS.on(X, 100)
+
+
+def test_no_function_has_size_zero_or_infinity(functions):
+    assert 0 < functions.scale(X, np.ones(60)) < np.inf

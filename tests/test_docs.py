@@ -10,6 +10,7 @@ PAGES = [
     "README.md",
     "docs/getting_started.md",
     "docs/losses.md",
+    "docs/dictionaries.md",
     "docs/moving_from_svc.md",
 ]
 

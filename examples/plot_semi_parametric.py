@@ -1,0 +1,40 @@
+"""
+Semi-parametric models: features beside kernels
+===============================================
+
+Kernels fade where there are no data: beyond them, a model of Gaussians goes back to its
+constant. Where a trend is known to go on, put the feature itself into the dictionary.
+The pursuit then takes it first, and Gaussians for what is left.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from pursuit import KMPRegressor
+from pursuit.dictionaries import Features, OneKernel
+
+
+def target(x):
+    return 0.8 * x + np.sin(2 * x)
+
+
+rng = np.random.default_rng(0)
+x = rng.uniform(0, 10, 300)
+y = target(x) + 0.1 * rng.standard_normal(300)
+grid = np.linspace(0, 15, 600)
+
+models = {
+    "kernels": KMPRegressor(),
+    "the feature and kernels": KMPRegressor(dictionary=Features() + OneKernel()),
+}
+figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+for (title, model), axis in zip(models.items(), axes, strict=True):
+    model.fit(x[:, None], y)
+    error = np.sqrt(np.mean((model.predict(grid[:, None]) - target(grid)) ** 2))
+    axis.plot(x, y, ".", color="0.8", markersize=3)
+    axis.plot(grid, target(grid), color="black", linewidth=0.8, label="the truth")
+    axis.plot(grid, model.predict(grid[:, None]), color="tab:red", label="the model")
+    axis.set(title=f"{title}: {model.n_support_} functions, error {error:.2f}")
+    print(title, model.atoms_.names[:3])
+axes[0].legend()
+plt.show()

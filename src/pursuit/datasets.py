@@ -24,7 +24,14 @@ from sklearn.utils import Bunch
 
 from ._synthetic import make_spiral, spiral_log_density
 
-__all__ = ["available", "load", "make_spiral", "names", "spiral_log_density"]
+__all__ = [
+    "available",
+    "load",
+    "locate",
+    "make_spiral",
+    "names",
+    "spiral_log_density",
+]
 
 Arrays = Mapping[str, np.ndarray]
 Fields = dict[str, Any]
@@ -91,10 +98,7 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
     OSError
         If the file is there but is not a sound copy.
     """
-    known = _known(name)
-    path = _find(known.file)
-    if path is None:
-        raise FileNotFoundError(_missing(name, known.file))
+    known, path = _known(name), locate(name)
     try:
         with _archive(path) as arrays:
             return _bunch(known, arrays, one_hot)
@@ -103,6 +107,23 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
             f"{path} is not a sound copy of the {name!r} data "
             f"({type(error).__name__}: {error}); replace the file"
         ) from error
+
+
+def locate(name: str) -> Path:
+    """Return the file of a data set.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    FileNotFoundError
+        If the file is in none of the folders; it says where to put it.
+    """
+    file = _known(name).file
+    path = _find(file)
+    if path is None:
+        raise FileNotFoundError(_missing(name, file))
+    return path
 
 
 def _known(name: str) -> _Set:

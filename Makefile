@@ -7,6 +7,7 @@ BIN    := $(VENV)/bin
 # What a call adds: make test PYTEST_ARGS="-k kernels -x"
 PYTEST_ARGS ?=
 DEMO_ARGS   ?=
+REPRODUCE_ARGS ?= --all
 BENCH_ARGS  ?=
 
 # The folder with the .npz data sets that the slow tests and benchmarks read.
@@ -19,13 +20,16 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow lint format types docs bench clean distclean
+.PHONY: help demo reproduce test test-slow lint format types docs bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.stamp-demo ## KMP beside a tuned SVM: a table and a picture
 	@$(BIN)/pursuit demo $(DEMO_ARGS)
+
+reproduce: $(VENV)/.stamp-compare ## the papers' tables and figures, into docs/reproduction
+	@$(BIN)/pursuit reproduce --output docs/reproduction $(REPRODUCE_ARGS)
 
 test: $(VENV)/.stamp-test ## the tests, without the slow ones
 	@$(BIN)/python -m pytest -q -m "not slow" $(PYTEST_ARGS)
@@ -66,6 +70,7 @@ distclean: clean ## remove .venv too
 
 # One stamp for each set of extras, renewed when pyproject.toml changes.
 $(VENV)/.stamp-demo: EXTRAS := plot,progress
+$(VENV)/.stamp-compare: EXTRAS := plot,progress,compare
 $(VENV)/.stamp-test: EXTRAS := test
 $(VENV)/.stamp-lint: EXTRAS := lint
 $(VENV)/.stamp-docs: EXTRAS := docs,progress

@@ -1,12 +1,14 @@
 """Fixtures that every test file may ask for: seeded, and read-only where shared."""
 
+from urllib.error import URLError
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import scale
 
-from pursuit import _interrupts
+from pursuit import _interrupts, _openml
 
 # Compiled code makes the first example slow; fixed examples make runs repeatable.
 settings.register_profile(
@@ -29,6 +31,16 @@ def read_only(*arrays):
 def no_interrupt_before(monkeypatch):
     """An interrupt of one test is no first half of the next one's."""
     monkeypatch.setattr(_interrupts, "_latest", [-np.inf])
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    """Nothing is fetched unless a test says what."""
+
+    def refuse(**request):
+        raise URLError("no network in tests")
+
+    monkeypatch.setattr(_openml, "fetch_openml", refuse)
 
 
 @pytest.fixture

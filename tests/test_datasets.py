@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import Bunch
 
-from pursuit import datasets
+from pursuit import _openml, datasets
 
 SHAPES = {
     "a9a": (48842, 123),
@@ -245,3 +246,183 @@ def test_lacking_array_is_named(folder):
     np.savez(folder / "sonar.npz", X=np.eye(4))
     with pytest.raises(OSError, match="sonar.npz is not a sound copy.*'?y"):
         datasets.load("sonar")
+
+
+# Fetched from OpenML
+
+
+def as_openml(name):
+    """What OpenML would give for a set, made from the local file."""
+    source = _openml.SOURCES[name]
+    bunch = load_or_skip(name, one_hot=False)
+    data, target = bunch.data, bunch.target
+    words = {
+        "ionosphere": ["b", "g"],
+        "mushrooms": ["'e'", "'p'"],
+        "pima": ["tested_negative", "tested_positive"],
+        "sonar": ["Rock", "Mine"],
+        "usps": [str(label) for label in range(1, 11)],
+        "mnist": [str(label) for label in range(10)],
+        "wisconsin": ["benign", "malignant"],
+    }.get(name)
+    columns, categories = [f"c{j}" for j in range(data.shape[1])], {}
+    data = data.copy()
+    if name == "mushrooms":
+        for j, letters in enumerate(bunch.categories.values()):
+            if "?" in letters:  # as missing values, and not among the categories
+                unknown = data[:, j] == letters.index("?")
+                data[:, j] -= data[:, j] > letters.index("?")
+                data[unknown, j] = np.nan
+                letters = [letter for letter in letters if letter != "?"]
+            categories[columns[j]] = [f"'{letter}'" for letter in letters]
+    if name == "boston":  # OpenML takes numbers of few values for categories
+        values = np.unique(data[:, 8])[::-1]
+        categories[columns[8]] = [f"{value:g}" for value in values]
+        data[:, 8] = [list(values).index(value) for value in data[:, 8]]
+    if words is not None:
+        target = np.array([words[label] for label in target], dtype=object)
+    return Bunch(
+        data=data,
+        target=target,
+        feature_names=columns,
+        categories=categories,
+        details={"name": source.title.upper()},
+    )
+
+
+SMALL = [name for name in _openml.SOURCES if name != "mnist"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_fetched_set_is_the_local_one(name, monkeypatch, tmp_path):
+    local, fetched = load_or_skip(name), as_openml(name)
+    requests = []
+    monkeypatch.setattr(
+        _openml, "fetch_openml", lambda **request: requests.append(request) or fetched
+    )
+    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "a", tmp_path / "b"])
+    found = datasets.load(name)
+    if name == "mushrooms":  # the letters of a column may stand in another order
+        order = [found.data[:, j].sum() for j in range(found.data.shape[1])]
+        assert sorted(order) == sorted(local.data.sum(axis=0))
+    else:
+        np.testing.assert_array_equal(found.data, local.data)
+    np.testing.assert_array_equal(found.target, local.target)
+    datasets.load(name)
+    assert [r["data_id"] for r in requests] == [_openml.SOURCES[name].number]
+    assert sorted(p.suffix for p in (tmp_path / "b").iterdir()) == [".npz", ".sha256"]
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.fixture
+def sonar_at_openml():
+    rng = np.random.default_rng(0)
+    return Bunch(
+        data=rng.normal(size=(208, 60)),
+        target=np.array(["Rock"] * 97 + ["Mine"] * 111, dtype=object),
+        feature_names=[f"c{j}" for j in range(60)],
+        categories={},
+        details={"name": "sonar"},
+    )
+
+
+def test_a_fetched_file_that_changed_is_refused(folder, monkeypatch, sonar_at_openml):
+    monkeypatch.setattr(_openml, "fetch_openml", lambda **request: sonar_at_openml)
+    path = datasets.locate("sonar")
+    assert datasets.load("sonar").data.shape == (208, 60)
+    save_sonar(path.parent)
+    with pytest.raises(OSError, match="changed since it was fetched"):
+        datasets.load("sonar")
+
+
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        ({"details": {"name": "sonata"}}, "sonata"),
+        ({"data": np.zeros((208, 59))}, "shape"),
+        ({"target": np.array(["Rock"] * 208, dtype=object)}, "classes"),
+        ({"target": np.array(["Stone"] * 208, dtype=object)}, "stone"),
+    ],
+    ids=["name", "shape", "counts", "words"],
+)
+def test_another_set_is_not_taken_for_it(
+    folder, monkeypatch, sonar_at_openml, change, reason
+):
+    fetched = Bunch(**{**sonar_at_openml, **change})
+    monkeypatch.setattr(_openml, "fetch_openml", lambda **request: fetched)
+    with pytest.raises(FileNotFoundError, match=f"OpenML.*{reason}"):
+        datasets.load("sonar")
+    assert not (folder.parent / "home").exists()
+
+
+def test_without_network_the_message_says_what_to_do(folder):
+    with pytest.raises(FileNotFoundError) as caught:
+        datasets.load("sonar")
+    message = str(caught.value)
+    assert "no network in tests" in message
+    assert "sonar.npz" in message
+    assert "Put the file into" in message
+    assert str(folder) in message
+
+
+def test_what_openml_lacks_is_not_asked_for(folder, monkeypatch):
+    monkeypatch.setattr(_openml, "fetch_openml", None)
+    with pytest.raises(FileNotFoundError, match="OpenML does not have it"):
+        datasets.load("titanic")
+
+
+# Made data
+
+
+def test_ripley_has_the_density_it_claims():
+    X, y = datasets.make_ripley(20001, random_state=0)
+    assert np.bincount(y).tolist() == [10000, 10001]
+    side = np.linspace(-2.0, 2.0, 401)
+    grid = np.stack(np.meshgrid(side, side + 0.5), axis=-1).reshape(-1, 2)
+    mass = np.exp(datasets.ripley_log_density(grid)).sum(axis=0) * 0.01**2
+    np.testing.assert_allclose(mass, 1.0, atol=1e-6)
+    logs = datasets.ripley_log_density(X)
+    posterior = np.exp(logs.min(axis=1) - np.logaddexp(*logs.T))
+    error = posterior.std() / np.sqrt(len(X))
+    assert abs(posterior.mean() - datasets.ripley_bayes_error()) < 3 * error
+
+
+def test_ripley_is_the_published_mixture():
+    bunch = load_or_skip("ripley")
+    X, y = datasets.make_ripley(1250, random_state=1)
+    for rows, labels in ((X, y), (bunch.data, bunch.target)):
+        logs = datasets.ripley_log_density(rows)
+        own = logs[np.arange(len(labels)), labels]
+        # The entropy of either class is near 0; 1250 points tell it to some 0.03.
+        assert abs(own.mean()) < 0.09
+        assert 0.07 < np.mean(logs.argmax(axis=1) != labels) < 0.11
+
+
+def test_strong_dimensions_are_strong():
+    X = datasets.make_strong_dimensions(random_state=0)
+    assert X.shape == (1000, 450)
+    variances = X.var(axis=0)
+    assert variances[:50].min() > 2 * variances[50:].max()
+    flat = datasets.make_strong_dimensions(
+        500, 5, n_strong=2, decay=0.0, strength=4.0, random_state=0
+    )
+    np.testing.assert_allclose(flat.var(axis=0), [4, 4, 1, 1, 1], rtol=0.3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [datasets.make_ripley, datasets.make_interlocked, datasets.make_far_cluster],
+)
+def test_made_classes_hang_on_the_seed(make):
+    X, y = make(random_state=3)
+    again, _ = make(random_state=3)
+    other, _ = make(random_state=4)
+    np.testing.assert_array_equal(X, again)
+    assert not np.array_equal(X, other)
+    assert X.shape == (len(y), 2)
+    assert set(y) == {0, 1}
+
+
+def test_a_line_divides_the_classes_of_the_far_cluster():
+    X, y = datasets.make_far_cluster(random_state=0)
+    np.testing.assert_array_equal(X[:, 1] > 0, y == 1)

@@ -106,6 +106,72 @@ def _run_demo(args: argparse.Namespace) -> None:
     demo.run(args.output, quick=args.quick)
 
 
+def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments to run")
+    parser.add_argument("--list", action="store_true", help="name the experiments")
+    parser.add_argument("--all", action="store_true", help="run all of them")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="reduced versions, labelled so: all within minutes",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("build/reproduction"),
+        metavar="DIR",
+        help="folder of the results; the page is DIR.md (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path("build/reproduction-cache"),
+        metavar="DIR",
+        help="where tasks that ended are kept (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_const",
+        const=None,
+        help="compute everything, keep nothing",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="processes (default: 1, which uses all processors by threads)",
+    )
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return number
+
+
+def _run_reproduce(args: argparse.Namespace) -> None:
+    from pursuit.reproduce import command
+
+    if args.list:
+        print("\n".join(command.listing()))
+        return
+    if not args.names and not args.all:
+        raise CommandError("name experiments (--list shows them), or give --all")
+    settings = command.Settings(args.output, args.cache, args.quick, args.jobs)
+    try:
+        failed = command.run(None if args.all else args.names, settings)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if failed:
+        raise CommandError(f"failed: {', '.join(failed)}; see above")
+
+
 def _configure_info(parser: argparse.ArgumentParser) -> None:
     """Add nothing: the command has no options."""
 
@@ -169,6 +235,12 @@ COMMANDS = (
         "compare kernel matching pursuit with a tuned support vector machine",
         _configure_demo,
         _run_demo,
+    ),
+    Command(
+        "reproduce",
+        "run the papers' tables and figures again and set ours beside theirs",
+        _configure_reproduce,
+        _run_reproduce,
     ),
     Command(
         "info",

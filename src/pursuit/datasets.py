@@ -1,9 +1,13 @@
-"""Data sets of the kernel matching pursuit literature, read from local files.
+"""Data sets of the literature on these models, read from local files or fetched.
 
 The package ships no data. ``load("sonar")`` reads ``sonar.npz`` from the folder that
-the environment variable ``PURSUIT_DATA`` names, else from ``~/.pursuit_data``.
-``names()`` lists the known sets, ``available()`` those whose file is present.
-``make_spiral`` draws points of a known density.
+the environment variable ``PURSUIT_DATA`` names, else from ``~/.pursuit_data``; what is
+in neither is fetched into the latter from OpenML, if it exists there. ``names()`` lists
+the known sets, ``available()`` those whose file is present.
+
+Made data: `make_spiral` and `make_ripley` draw points of a known density,
+`make_strong_dimensions` those of Hussain and Shawe-Taylor's toy experiment,
+`make_interlocked` and `make_far_cluster` two classes in the plane.
 """
 
 from __future__ import annotations
@@ -22,9 +26,32 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from ._synthetic import make_spiral, spiral_log_density
+from . import _openml
+from ._synthetic import (
+    make_far_cluster,
+    make_interlocked,
+    make_ripley,
+    make_spiral,
+    make_strong_dimensions,
+    ripley_bayes_error,
+    ripley_log_density,
+    spiral_log_density,
+)
 
-__all__ = ["available", "load", "make_spiral", "names", "spiral_log_density"]
+__all__ = [
+    "available",
+    "load",
+    "locate",
+    "make_far_cluster",
+    "make_interlocked",
+    "make_ripley",
+    "make_spiral",
+    "make_strong_dimensions",
+    "names",
+    "ripley_bayes_error",
+    "ripley_log_density",
+    "spiral_log_density",
+]
 
 Arrays = Mapping[str, np.ndarray]
 Fields = dict[str, Any]
@@ -53,7 +80,7 @@ def available() -> list[str]:
 
 
 def load(name: str, *, one_hot: bool = True) -> Bunch:
-    """Load a data set from its local file.
+    """Load a data set from its local file, which may be fetched first.
 
     Parameters
     ----------
@@ -87,15 +114,13 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
     ValueError
         If the name is unknown.
     FileNotFoundError
-        If the file is in none of the folders.
+        If the file is in none of the folders and cannot be fetched.
     OSError
         If the file is there but is not a sound copy.
     """
-    known = _known(name)
-    path = _find(known.file)
-    if path is None:
-        raise FileNotFoundError(_missing(name, known.file))
+    known, path = _known(name), locate(name)
     try:
+        _openml.check_digest(path)
         with _archive(path) as arrays:
             return _bunch(known, arrays, one_hot)
     except _DAMAGE as error:
@@ -103,6 +128,42 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
             f"{path} is not a sound copy of the {name!r} data "
             f"({type(error).__name__}: {error}); replace the file"
         ) from error
+
+
+def locate(name: str) -> Path:
+    """Return the file of a data set, fetched from OpenML if it is not here yet.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+
+    Returns
+    -------
+    path : Path
+        In the folder that ``PURSUIT_DATA`` names, or in the user's.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    FileNotFoundError
+        If the file is in none of the folders and cannot be fetched; it says where to
+        put it.
+    """
+    file = _known(name).file
+    path = _find(file)
+    if path is not None:
+        return path
+    if file not in _openml.SOURCES:
+        raise FileNotFoundError(_missing(name, file, "OpenML does not have it either"))
+    try:
+        return _openml.fetch(file, _folders()[-1])
+    except (OSError, LookupError, ValueError) as error:
+        reason = (
+            f"it could not be fetched from OpenML ({type(error).__name__}: {error})"
+        )
+        raise FileNotFoundError(_missing(name, file, reason)) from error
 
 
 def _known(name: str) -> _Set:
@@ -125,16 +186,17 @@ def _find(file: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _missing(name: str, file: str) -> str:
+def _missing(name: str, file: str, reason: str) -> str:
     looked = ", ".join(
         f"{folder}" if folder.is_dir() else f"{folder} (no such folder)"
         for folder in _folders()
     )
     variable = "is set" if os.environ.get("PURSUIT_DATA") else "is not set"
     return (
-        f"no file {file}.npz for the data set {name!r}; looked in {looked}. Set the "
-        f"environment variable PURSUIT_DATA (it {variable}) to the folder that holds "
-        f"the file, e.g. export PURSUIT_DATA=/path/to/data"
+        f"no file {file}.npz for the data set {name!r}; looked in {looked}; "
+        f"{reason}. Put the file into one of these folders, or set the environment "
+        f"variable PURSUIT_DATA (it {variable}) to the folder that holds it, e.g. "
+        f"export PURSUIT_DATA=/path/to/data"
     )
 
 
@@ -160,7 +222,7 @@ def _bunch(known: _Set, arrays: Arrays, one_hot: bool) -> Bunch:
         fields |= _parts(len(arrays["y_train"]), data, fields["target"])
     fields.setdefault("feature_names", _column_names(arrays, "feature", data.shape[1]))
     fields |= _target_names(arrays, fields["target"])
-    extras = {key: arrays[key] for key in known.extras}
+    extras = {key: arrays[key] for key in known.extras if key in arrays}
     return Bunch(**(fields | extras), DESCR=known.descr)
 
 

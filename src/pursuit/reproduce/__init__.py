@@ -1,0 +1,9 @@
+"""The papers' tables and figures, made again from the data by one command.
+
+``pursuit reproduce table-9.3`` runs an experiment; `command` does what the command line
+asks for. An experiment (`experiment`) is a value: tasks, and a report made from their
+results. A module for each family of experiments defines some; `registry` lists them
+all; `running` runs tasks and keeps each result (`cache`), so that a run that was
+interrupted goes on; `results` writes what was measured and `page` sets it beside what
+was published.
+"""

@@ -1,0 +1,60 @@
+"""Results of tasks, kept one file each, so that an interrupted run goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pursuit import __version__
+from pursuit.reproduce.experiment import Task
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of small JSON files, a task each; None keeps nothing."""
+
+    folder: Path | None
+
+    def load(self, task: Task) -> dict[str, Any] | None:
+        """Return what was kept of a task, or None: torn files count as absent."""
+        if self.folder is None:
+            return None
+        try:
+            record = json.loads(self._path(task).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        is_whole = isinstance(record, dict) and isinstance(record.get("result"), dict)
+        return record if is_whole and record.get("key") == key(task) else None
+
+    def store(self, task: Task, record: dict[str, Any]) -> None:
+        """Keep what a task gave: all of it or nothing, whatever interrupts."""
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(task)
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        text = json.dumps({"key": key(task), **record}, indent=1)
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+
+    def _path(self, task: Task) -> Path:
+        assert self.folder is not None
+        digest = hashlib.sha256(json.dumps(key(task)).encode()).hexdigest()[:16]
+        return self.folder / f"{task.run.__name__}-{digest}.json"
+
+
+def key(task: Task) -> dict[str, Any]:
+    """Return what a result hangs on: function, its version, arguments, library."""
+    module = sys.modules[task.run.__module__]
+    return {
+        "task": f"{task.run.__module__}.{task.run.__qualname__}",
+        "code_version": getattr(module, "CODE_VERSION", 1),
+        "pursuit": __version__,
+        # As JSON gives them back: tuples are lists.
+        "arguments": json.loads(json.dumps(dict(task.arguments), sort_keys=True)),
+    }

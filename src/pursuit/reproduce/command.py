@@ -1,0 +1,100 @@
+"""What ``pursuit reproduce`` does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pursuit import datasets
+from pursuit.reproduce import page, registry, results, running
+from pursuit.reproduce.cache import Cache
+from pursuit.reproduce.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How experiments are run, and where their results go.
+
+    Parameters
+    ----------
+    output : Path
+        Folder of the results; the page has its name and stands beside it.
+    cache : Path or None
+        Folder in which the tasks' results are kept.
+    quick : bool
+        Run the reduced versions.
+    jobs : int
+        Processes.
+    """
+
+    output: Path
+    cache: Path | None
+    quick: bool = False
+    jobs: int = 1
+
+
+def listing() -> Iterator[str]:
+    """Yield a line about each experiment."""
+    width = max(len(experiment.name) for experiment in registry.EXPERIMENTS)
+    present = set(datasets.available())
+    for experiment in registry.EXPERIMENTS:
+        absent = [name for name in experiment.needs if name not in present]
+        note = f" [not on this machine: {', '.join(absent)}]" if absent else ""
+        yield f"{experiment.name:<{width}}  {experiment.title}{note}"
+
+
+def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
+    """Run experiments (None: all), write their files and the page.
+
+    Returns
+    -------
+    failed : list of str
+        Names of those that failed. Experiments whose data are absent are skipped,
+        with a message; they do not count.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    chosen = registry.EXPERIMENTS if names is None else registry.find(names)
+    outcomes = {e.name: _run_one(e, settings) for e in chosen}
+    path = page.write(settings.output, registry.EXPERIMENTS)
+    for outcome in ("done", "skipped", "failed"):
+        if found := [name for name, word in outcomes.items() if word == outcome]:
+            print(f"{outcome}: {', '.join(found)}")
+    print(f"page: {path}")
+    return [name for name, word in outcomes.items() if word == "failed"]
+
+
+def _run_one(experiment: Experiment, settings: Settings) -> str:
+    try:
+        for name in experiment.needs:
+            datasets.locate(name)
+    except FileNotFoundError as error:
+        _say(f"{experiment.name} skipped: {error}")
+        return "skipped"
+    try:
+        records = running.run(
+            experiment,
+            quick=settings.quick,
+            cache=Cache(settings.cache),
+            jobs=settings.jobs,
+        )
+    except running.TaskError as error:
+        _say(f"{experiment.name} failed: {error}")
+        return "failed"
+    results.write(
+        settings.output,
+        experiment,
+        records,
+        quick=settings.quick,
+        jobs=settings.jobs,
+    )
+    return "done"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

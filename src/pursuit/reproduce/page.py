@@ -1,0 +1,152 @@
+"""The page that sets ours beside the published figures, from result files only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pursuit.reproduce import results
+from pursuit.reproduce.experiment import CHANCE, Experiment, Row
+
+HEAD = f"""\
+<!-- Written by `pursuit reproduce`; do not edit. -->
+# Reproduction
+
+`pursuit reproduce --all` (in a clone: `make reproduce`) runs the papers' experiments on
+the original data and writes this page from what it measured; only the published figures
+and the sentences in the column "why" were typed in. "± s.e." is the standard error of
+the difference, where the protocol tells it. A sentence under "why" appears where ours
+and the published figure are more than {CHANCE:g} standard errors apart or, without a
+standard error, differ in a printed digit. Hyper-parameters come from the paper or from
+validation data; test data choose nothing. Rows without a published figure are methods
+of today and this library's defaults, on the same data. All figures with settings, seeds
+and versions are in the `.json` file of each section.
+"""
+
+
+def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
+    """Write the page beside the folder of the results and return its path."""
+    path = folder.with_name(f"{folder.name}.md")
+    found = [results.load(folder, experiment.name) for experiment in experiments]
+    parts = [HEAD, _overview(experiments, found)]
+    parts += [section(content, folder.name) for content in found if content]
+    path.write_text("\n".join(parts), encoding="utf-8")
+    return path
+
+
+def _overview(
+    experiments: Sequence[Experiment], found: Sequence[dict[str, Any] | None]
+) -> str:
+    lines = [
+        "| experiment | what | figures | differ | seconds |",
+        "|---|---|---|---|---|",
+    ]
+    for experiment, content in zip(experiments, found, strict=True):
+        cells = ["–", "not run", "–"] if content is None else _counts(content)
+        lines.append(f"| `{experiment.name}` | {experiment.title} | {_joined(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _counts(content: Mapping[str, Any]) -> list[str]:
+    rows = [row for row in results.rows_of(content) if row.published is not None]
+    quick = " (quick)" if content["quick"] else ""
+    differ = sum(row.differs for row in rows)
+    return [
+        f"{len(rows)} published{quick}",
+        f"{differ} of {len(rows)}" if rows else "–",
+        f"{content['seconds']:.0f}",
+    ]
+
+
+def section(content: Mapping[str, Any], folder: str) -> str:
+    """Return one experiment's part of the page."""
+    rows = results.rows_of(content)
+    name = results.stem(content["name"], content["quick"])
+    parts = [f"## {content['title']}\n", _about(content, folder, name)]
+    if published := [row for row in rows if row.published is not None]:
+        parts.append(_beside(published))
+    if own := [row for row in rows if row.published is None]:
+        parts.append(_own(own))
+    if content["notes"]:
+        parts.append("\n".join(f"- {note}" for note in content["notes"]) + "\n")
+    if content["picture"]:
+        parts.append(f"![{content['title']}]({folder}/{name}.png)\n")
+    return "\n".join(parts)
+
+
+def _about(content: Mapping[str, Any], folder: str, name: str) -> str:
+    versions = ", ".join(f"{k} {v}" for k, v in content["versions"].items())
+    quick = "**Quick, reduced version.** " if content["quick"] else ""
+    cores, jobs = content["machine"]["cores"], content["machine"]["jobs"]
+    processes = "one process" if jobs == 1 else f"{jobs} processes"
+    return (
+        f"{quick}{content['source']}. `pursuit reproduce {content['name']}"
+        f"{' --quick' if content['quick'] else ''}`, {content['date']}, "
+        f"{content['seconds']:.0f} s of tasks in {processes} on {cores} cores; "
+        f"{versions}. "
+        f"Files: `{folder}/{name}.json`, `.csv`.\n"
+    )
+
+
+def _beside(rows: Sequence[Row]) -> str:
+    """Return the table of published figures and ours."""
+    has_sizes = any(row.published_size is not None for row in rows)
+    has_reasons = any(row.differs and row.why for row in rows)
+    head = ["", "", "published", "ours", "difference ± s.e."]
+    head += ["points published", "points ours"] if has_sizes else []
+    head += ["why"] if has_reasons else []
+    lines = [_joined(head, True), _joined(["---"] * len(head), True)]
+    for row in rows:
+        cells = [row.label, row.quantity, *_figures(row)]
+        cells += [_size(row.published_size), _size(row.size)] if has_sizes else []
+        cells += [row.why if row.differs else ""] if has_reasons else []
+        lines.append(_joined(cells, True))
+    return "\n".join(lines) + "\n"
+
+
+def _figures(row: Row) -> Iterator[str]:
+    assert row.published is not None
+    yield f"{row.published:.{row.digits}f}"
+    yield f"{row.ours:.{row.digits}f}"
+    error = "" if row.standard_error is None else f" ± {_rounded(row, True)}"
+    yield f"{row.ours - row.published:+.{row.digits}f}{error}"
+
+
+def _rounded(row: Row, with_more: bool = False) -> str:
+    return f"{row.standard_error:.{row.digits + with_more}f}"
+
+
+def _own(rows: Sequence[Row]) -> str:
+    """Return the table of what nobody published, a line a label."""
+    quantities = list(dict.fromkeys(row.quantity for row in rows))
+    by_label: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        by_label.setdefault(row.label, {})[row.quantity] = row
+    has_sizes = any(row.size is not None for row in rows)
+    head = ["", *quantities, *(["points"] if has_sizes else [])]
+    lines = [_joined(head, True), _joined(["---"] * len(head), True)]
+    for label, cells in by_label.items():
+        sizes = [row.size for row in cells.values() if row.size is not None]
+        size = [_size(sizes[0] if sizes else None)] if has_sizes else []
+        values = [_value(cells.get(quantity)) for quantity in quantities]
+        lines.append(_joined([label, *values, *size], True))
+    return "\n".join(lines) + "\n"
+
+
+def _value(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    error = "" if row.standard_error is None else f" ± {_rounded(row, True)}"
+    return f"{row.ours:.{row.digits}f}{error}"
+
+
+def _size(size: float | None) -> str:
+    if size is None:
+        return "–"
+    return f"{size:.0f}" if size >= 10 or size == int(size) else f"{size:.1f}"
+
+
+def _joined(cells: Sequence[str], framed: bool = False) -> str:
+    text = " | ".join(cells)
+    return f"| {text} |" if framed else text

@@ -1,0 +1,37 @@
+"""All experiments, in the papers' order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from pursuit.reproduce import losses_2d
+from pursuit.reproduce.experiment import Experiment
+
+# A module for each family; a new one is added here and to the layers in pyproject.toml.
+FAMILIES = (losses_2d,)
+
+EXPERIMENTS: tuple[Experiment, ...] = tuple(
+    experiment for family in FAMILIES for experiment in family.EXPERIMENTS
+)
+
+
+def find(names: Iterable[str]) -> list[Experiment]:
+    """Return the experiments of these names, each once, in the papers' order.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown; it says which are near.
+    """
+    known = {experiment.name: experiment for experiment in EXPERIMENTS}
+    wanted = set()
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, n=3)
+            hint = f" (did you mean {' or '.join(close)}?)" if close else ""
+            raise ValueError(
+                f"unknown experiment {name!r}{hint}; pursuit reproduce --list names all"
+            )
+        wanted.add(name)
+    return [experiment for name, experiment in known.items() if name in wanted]

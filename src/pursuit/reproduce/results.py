@@ -1,0 +1,146 @@
+"""What was measured, in files: figures as JSON and CSV, and the picture."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from pursuit import __version__
+from pursuit.reproduce.experiment import Experiment, Report, Row
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+def stem(name: str, quick: bool) -> str:
+    """Return the name of the files; quick results never take the place of others."""
+    return f"{name}-quick" if quick else name
+
+
+def write(
+    folder: Path,
+    experiment: Experiment,
+    records: Mapping[str, dict[str, Any]],
+    *,
+    quick: bool,
+    jobs: int = 1,
+) -> list[Path]:
+    """Write an experiment's files and return which they are.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when absent.
+    experiment : Experiment
+        Makes the report.
+    records : mapping
+        Of all tasks, as `running.run` returns them.
+    quick : bool
+        Whether they are of the reduced version.
+    jobs : int, default=1
+        How many processes ran the tasks; told beside the figures.
+
+    Returns
+    -------
+    paths : list of Path
+        No picture among them where matplotlib is absent.
+    """
+    report = experiment.report({name: r["result"] for name, r in records.items()})
+    folder.mkdir(parents=True, exist_ok=True)
+    base = folder / stem(experiment.name, quick)
+    content = _content(experiment, report, records, quick, jobs)
+    written = [_write_csv(base.with_name(f"{base.name}.csv"), report)]
+    picture = base.with_name(f"{base.name}.png")
+    content["picture"] = _draw(picture, experiment, report, quick)
+    if content["picture"]:
+        written.append(picture)
+    # Last, and at once: who finds it finds the others.
+    path = base.with_name(f"{base.name}.json")
+    _replace(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    return [path, *written]
+
+
+def _content(
+    experiment: Experiment,
+    report: Report,
+    records: Mapping[str, dict[str, Any]],
+    quick: bool,
+    jobs: int,
+) -> dict[str, Any]:
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "source": experiment.source,
+        "needs": list(experiment.needs),
+        "quick": quick,
+        "date": datetime.now(UTC).date().isoformat(),
+        "seconds": round(sum(r["seconds"] for r in records.values()), 1),
+        "machine": {"cores": joblib.cpu_count(), "jobs": jobs},
+        "versions": versions(),
+        "rows": [asdict(row) for row in report.rows],
+        "notes": list(report.notes),
+        "tasks": dict(records),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, of this library and of what it stands on."""
+    return {
+        "python": platform.python_version(),
+        "pursuit": __version__,
+        **{package: metadata.version(package) for package in PACKAGES},
+    }
+
+
+def load(folder: Path, name: str) -> dict[str, Any] | None:
+    """Return an experiment's results, the quick ones only if there are no others."""
+    for quick in (False, True):
+        path = folder / f"{stem(name, quick)}.json"
+        if path.is_file():
+            return json.loads(path.read_text(encoding="utf-8"))
+    return None
+
+
+def rows_of(content: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of a results file."""
+    return [Row(**row) for row in content["rows"]]
+
+
+def _write_csv(path: Path, report: Report) -> Path:
+    columns = [field.name for field in fields(Row)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in report.rows)
+    return path
+
+
+def _draw(path: Path, experiment: Experiment, report: Report, quick: bool) -> bool:
+    """Draw the picture, and return whether there is one."""
+    if report.draw is None:
+        return False
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    figure = Figure(layout="constrained")
+    report.draw(figure)
+    title = f"{experiment.title} ({experiment.source})"
+    figure.suptitle(f"{title}: quick, reduced version" if quick else title)
+    figure.savefig(path, dpi=100)
+    return True
+
+
+def _replace(path: Path, text: str) -> None:
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)

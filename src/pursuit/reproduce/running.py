@@ -1,0 +1,136 @@
+"""Run an experiment's tasks: those kept are looked up, the others computed and kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from pursuit._progress import Progress
+from pursuit.reproduce.cache import Cache
+from pursuit.reproduce.experiment import Experiment, Task
+
+Records = dict[str, dict[str, Any]]
+
+
+class TaskError(Exception):
+    """A task of an experiment failed; the message holds its traceback."""
+
+
+def run(
+    experiment: Experiment,
+    *,
+    quick: bool = False,
+    cache: Cache | None = None,
+    jobs: int = 1,
+    verbose: int | bool = 1,
+) -> Records:
+    """Run what is not yet known of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    quick : bool, default=False
+        Run the reduced version.
+    cache : Cache, optional
+        Where results are kept. A run that is interrupted (Ctrl-C) leaves there all
+        tasks that had ended.
+    jobs : int, default=1
+        Processes; with several, each has its share of the processors.
+    verbose : int or bool, default=1
+        0 shows no progress bar.
+
+    Returns
+    -------
+    records : dict
+        By task name: ``result``, ``seconds`` and ``arguments``.
+
+    Raises
+    ------
+    TaskError
+        If tasks failed; the others have ended and are kept.
+    """
+    cache = cache or Cache(None)
+    tasks = experiment.tasks(quick)
+    _check_names(tasks)
+    known = {task.name: cache.load(task) for task in tasks}
+    records: Records = {name: r for name, r in known.items() if r is not None}
+    todo = [task for task in tasks if task.name not in records]
+    failed = []
+    with Progress(len(tasks), experiment.name, verbose, "task") as progress:
+        progress.show(len(records))
+        for name, record in _computed(todo, cache, jobs):
+            if "failure" in record:
+                failed.append(f"{name}: {record['failure']}")
+            else:
+                records[name] = record
+            progress.show(len(records) + len(failed))
+    if failed:
+        raise TaskError(f"{len(failed)} of {len(tasks)} tasks failed:\n{failed[0]}")
+    return {
+        task.name: {
+            "arguments": dict(task.arguments),
+            "seconds": records[task.name]["seconds"],
+            "result": records[task.name]["result"],
+        }
+        for task in tasks
+    }
+
+
+def _check_names(tasks: Sequence[Task]) -> None:
+    names = [task.name for task in tasks]
+    if len(set(names)) < len(names):
+        raise ValueError("two tasks of one experiment have the same name")
+
+
+def _computed(
+    tasks: Sequence[Task], cache: Cache, jobs: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    if jobs == 1:
+        # In this process: Ctrl-C stops at once, and a debugger sees the task.
+        yield from (_attempt(task, cache) for task in tasks)
+    else:
+        work = (delayed(_attempt)(task, cache) for task in tasks)
+        yield from Parallel(n_jobs=jobs, return_as="generator")(work)
+
+
+def _attempt(task: Task, cache: Cache) -> tuple[str, dict[str, Any]]:
+    """Run a task and keep its result from where it ran, so that none is lost."""
+    start = time.perf_counter()
+    try:
+        with _noted_interrupts() as interrupts:
+            result = task.run(**task.arguments)
+    except Exception:  # one task's failure is no reason to lose the others
+        return task.name, {"failure": traceback.format_exc()}
+    if interrupts:
+        # A fit ends with what it has at the first Ctrl-C: no result of the task.
+        raise KeyboardInterrupt
+    record = {"seconds": time.perf_counter() - start, "result": result}
+    cache.store(task, record)
+    return task.name, record
+
+
+@contextmanager
+def _noted_interrupts() -> Iterator[list[int]]:
+    """Give a list that holds the interrupts from now on, whoever else minds them."""
+    interrupts: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupts  # signals come to the main thread only
+        return
+
+    def note(number: int, frame: Any) -> None:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before or signal.default_int_handler)

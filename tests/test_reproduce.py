@@ -1,0 +1,373 @@
+"""The framework of `pursuit reproduce`, with experiments made for the purpose."""
+
+import csv
+import json
+import os
+import re
+import signal
+import sys
+from dataclasses import replace
+
+import pytest
+
+from pursuit import cli, datasets
+from pursuit.reproduce import command, page, registry, results, running
+from pursuit.reproduce.cache import Cache, key
+from pursuit.reproduce.experiment import Experiment, Report, Row, Task
+
+RAN = []
+CODE_VERSION = 1
+
+
+def square(number, sign=1):
+    RAN.append(number)
+    return {"square": sign * number**2}
+
+
+def fail_at_two(number):
+    if number == 2:
+        raise ZeroDivisionError("two is not allowed")
+    return square(number)
+
+
+def stop_at_two(number):
+    if number == 2:
+        raise KeyboardInterrupt
+    return square(number)
+
+
+def shrug_off_an_interrupt(number):
+    """As a fit does: it ends with what it has at the first Ctrl-C."""
+    if number == 2:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            while True:
+                pass
+        except KeyboardInterrupt:
+            pass
+    return square(number)
+
+
+def squares_report(found):
+    rows = [
+        Row(
+            name,
+            "square",
+            result["square"],
+            published=4.0,
+            why=f"reason of {name}",
+            digits=0,
+        )
+        for name, result in found.items()
+    ]
+    rows.append(Row("today's", "square", 987.0, size=654.0))
+    return Report(rows, notes=["a note on squares"], draw=lambda figure: None)
+
+
+def experiment(run=square, name="squares", needs=()):
+    def tasks(quick):
+        numbers = (1, 2) if quick else (1, 2, 3)
+        return [Task(f"number {n}", run, {"number": n}) for n in numbers]
+
+    return Experiment(name, "Squares", "Nobody (1999)", needs, tasks, squares_report)
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    RAN.clear()
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """Let the registry hold what is given, and nothing else."""
+
+    def replace_all(*experiments):
+        monkeypatch.setattr(registry, "EXPERIMENTS", experiments)
+
+    return replace_all
+
+
+def run(what, folder=None, **settings):
+    return running.run(what, cache=Cache(folder), verbose=0, **settings)
+
+
+def reproduce(tmp_path, *words):
+    output, cache = tmp_path / "out", tmp_path / "cache"
+    return cli.main(
+        ["reproduce", "--output", str(output), "--cache", str(cache), *words]
+    )
+
+
+# Running and keeping
+
+
+def test_what_is_kept_is_not_run_again(tmp_path):
+    first = run(experiment(), tmp_path)
+    assert RAN == [1, 2, 3]
+    assert run(experiment(), tmp_path) == first
+    assert RAN == [1, 2, 3]
+
+
+def test_nothing_is_kept_without_a_folder():
+    run(experiment())
+    run(experiment())
+    assert RAN == [1, 2, 3] * 2
+
+
+def test_quick_runs_less_and_its_tasks_serve_the_whole(tmp_path):
+    assert list(run(experiment(), tmp_path, quick=True)) == ["number 1", "number 2"]
+    run(experiment(), tmp_path)
+    assert RAN == [1, 2, 3]
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"result": 3}', "[]", '{"result": {}}'])
+def test_torn_files_are_computed_again(tmp_path, damage):
+    first = run(experiment(), tmp_path)
+    for path in tmp_path.iterdir():
+        path.write_text(damage)
+    RAN.clear()
+    again = run(experiment(), tmp_path)
+    assert RAN == [1, 2, 3]
+    assert [r["result"] for r in again.values()] == [
+        r["result"] for r in first.values()
+    ]
+
+
+def test_no_drafts_are_left(tmp_path):
+    run(experiment(), tmp_path)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json"}
+
+
+def test_the_key_holds_arguments_and_versions(monkeypatch):
+    task = Task("a", square, {"number": 1})
+    assert key(task) == key(replace(task, name="b"))
+    assert key(task) != key(replace(task, arguments={"number": 2}))
+    assert key(task) != key(replace(task, run=fail_at_two))
+    before = key(task)
+    monkeypatch.setattr(sys.modules[square.__module__], "CODE_VERSION", 2)
+    assert key(task) != before
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(experiment(stop_at_two), tmp_path)
+    assert RAN == [1]
+    assert len(list(tmp_path.iterdir())) == 1
+    known = Cache(tmp_path).load(experiment(stop_at_two).tasks(False)[0])
+    assert known["result"] == {"square": 1}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are others there")
+def test_a_result_cut_short_by_an_interrupt_is_not_kept(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(experiment(shrug_off_an_interrupt), tmp_path)
+    assert len(list(tmp_path.iterdir())) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_failure_does_not_lose_the_others(tmp_path):
+    with pytest.raises(
+        running.TaskError, match="1 of 3 tasks failed(.|\n)*two is not allowed"
+    ):
+        run(experiment(fail_at_two), tmp_path)
+    assert RAN == [1, 3]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_processes_give_the_same(tmp_path):
+    alone = run(registry.find(["figure-9.5"])[0], quick=True)
+    shared = run(registry.find(["figure-9.5"])[0], tmp_path, quick=True, jobs=2)
+    assert shared["losses"]["result"] == alone["losses"]["result"]
+
+
+def test_tasks_of_one_name_are_refused():
+    task = Task("twice", square, {"number": 1})
+    twice = replace(experiment(), tasks=lambda quick: [task, task])
+    with pytest.raises(ValueError, match="same name"):
+        run(twice)
+
+
+# Rows
+
+
+@pytest.mark.parametrize(
+    "row, differs",
+    [
+        (Row("", "", 1.0), False),
+        (Row("", "", 1.0, 0.1, 1.19), False),
+        (Row("", "", 1.0, 0.1, 1.21), True),
+        (Row("", "", 3.404, published=3.40), False),
+        (Row("", "", 3.406, published=3.40), True),
+        (Row("", "", 16.0, published=17.0, digits=0), True),
+    ],
+)
+def test_what_counts_as_a_difference(row, differs):
+    assert row.differs is differs
+
+
+# Files and page
+
+
+def test_results_hold_settings_versions_and_figures(tmp_path):
+    records = run(experiment(), quick=True)
+    paths = results.write(tmp_path, experiment(), records, quick=True, jobs=3)
+    assert [path.name for path in paths] == [
+        "squares-quick.json",
+        "squares-quick.csv",
+        "squares-quick.png",
+    ]
+    content = json.loads(paths[0].read_text())
+    assert content["quick"] is True
+    assert content["machine"]["jobs"] == 3
+    assert {"python", "numpy", "scikit-learn", "pursuit"} <= set(content["versions"])
+    assert content["tasks"]["number 2"]["arguments"] == {"number": 2}
+    assert content["tasks"]["number 2"]["result"] == {"square": 4}
+    with paths[1].open() as file:
+        assert [row["ours"] for row in csv.DictReader(file)] == ["1", "4", "987.0"]
+
+
+def test_without_matplotlib_there_is_no_picture(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    records = run(experiment())
+    paths = results.write(tmp_path, experiment(), records, quick=False)
+    assert [path.suffix for path in paths] == [".json", ".csv"]
+    assert "![" not in page.section(results.load(tmp_path, "squares"), "out")
+
+
+def test_whole_results_come_before_quick_ones(tmp_path):
+    for quick in (False, True):
+        records = run(experiment(), quick=quick)
+        results.write(tmp_path, experiment(), records, quick=quick)
+    assert results.load(tmp_path, "squares")["quick"] is False
+    (tmp_path / "squares.json").unlink()
+    assert results.load(tmp_path, "squares")["quick"] is True
+
+
+def test_the_page_says_what_the_results_say(tmp_path):
+    results.write(tmp_path / "out", experiment(), run(experiment()), quick=False)
+    unrun = experiment(name="unrun")
+    path = page.write(tmp_path / "out", [experiment(), unrun])
+    text = path.read_text()
+    assert path == tmp_path / "out.md"
+    assert "| number 1 | square | 4 | 1 | -3 | reason of number 1 |" in text
+    assert "| number 2 | square | 4 | 4 | +0 |  |" in text
+    assert "| today's | 987.00 | 654 |" in text
+    assert "- a note on squares" in text
+    assert "| `unrun` | Squares | – | not run | – |" in text
+    assert "out/squares.png" in text
+    assert "quick" not in text.replace("`pursuit reproduce --all", "").lower()
+
+
+def test_every_figure_of_the_page_is_in_the_results(tmp_path):
+    """Change a results file by hand, and the page follows it."""
+    (json_path, *_) = results.write(
+        tmp_path / "out", experiment(), run(experiment()), quick=False
+    )
+    before = page.write(tmp_path / "out", [experiment()]).read_text()
+    content = json.loads(json_path.read_text())
+    for row in content["rows"]:
+        row["ours"] += 1000.0
+    json_path.write_text(json.dumps(content))
+    after = page.write(tmp_path / "out", [experiment()]).read_text()
+    table = re.compile(r"^\| (?:number|today).*$", re.MULTILINE)
+    for old, new in zip(table.findall(before), table.findall(after), strict=True):
+        assert old != new
+
+
+def test_quick_is_labelled(tmp_path):
+    records = run(experiment(), quick=True)
+    results.write(tmp_path / "out", experiment(), records, quick=True)
+    text = page.write(tmp_path / "out", [experiment()]).read_text()
+    assert "**Quick, reduced version.**" in text
+    assert "`pursuit reproduce squares --quick`" in text
+    assert "published (quick)" in text
+
+
+# The command
+
+
+def test_the_list_names_every_experiment(capsys):
+    assert cli.main(["reproduce", "--list"]) == 0
+    out = capsys.readouterr().out
+    for known in registry.EXPERIMENTS:
+        assert re.search(rf"^{re.escape(known.name)} +\S", out, re.MULTILINE)
+
+
+def test_names_are_unique():
+    names = [known.name for known in registry.EXPERIMENTS]
+    assert len(set(names)) == len(names)
+
+
+def test_every_experiment_names_known_data_and_makes_tasks():
+    for known in registry.EXPERIMENTS:
+        assert set(known.needs) <= set(datasets.names())
+        for quick in (True, False):
+            tasks = known.tasks(quick)
+            names = {task.name for task in tasks}
+            assert len(names) == len(tasks)
+            for task in tasks:
+                assert key(task)["arguments"] == dict(task.arguments)
+
+
+def test_an_unknown_name_is_an_error_that_names_the_nearest(capsys, tmp_path):
+    assert reproduce(tmp_path, "figure-9.55") == 1
+    err = capsys.readouterr().err
+    assert "figure-9.5 " in err or "figure-9.5?" in err
+    assert err.count("\n") == 1
+
+
+def test_nothing_asked_for_is_an_error(capsys, tmp_path):
+    assert reproduce(tmp_path) == 1
+    assert "--all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", ["0", "many"])
+def test_jobs_must_be_a_positive_number(jobs, capsys, tmp_path):
+    with pytest.raises(SystemExit) as exit_info:
+        reproduce(tmp_path, "--all", "--jobs", jobs)
+    assert exit_info.value.code == 2
+    assert "number of processes" in capsys.readouterr().err
+
+
+def test_all_runs_what_it_can(only, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    only(
+        experiment(),
+        experiment(name="lacks-data", needs=("sonar",)),
+        experiment(fail_at_two, name="fails"),
+        experiment(name="goes-on"),
+    )
+    assert reproduce(tmp_path, "--all") == 1
+    shown = capsys.readouterr()
+    assert "done: squares, goes-on\nskipped: lacks-data\nfailed: fails" in shown.out
+    assert re.search("lacks-data skipped: .*sonar.npz.*PURSUIT_DATA", shown.err)
+    assert "two is not allowed" in shown.err
+    assert (tmp_path / "out" / "goes-on.json").is_file()
+    assert not (tmp_path / "out" / "fails.json").exists()
+
+
+def test_skipping_is_no_failure(only, monkeypatch, tmp_path):
+    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    only(experiment(name="lacks-data", needs=("sonar",)))
+    assert reproduce(tmp_path, "--all") == 0
+
+
+def test_some_by_name_and_without_keeping(only, tmp_path):
+    only(experiment(), experiment(name="other"))
+    for _ in range(2):
+        assert reproduce(tmp_path, "other", "--quick", "--no-cache") == 0
+    assert RAN == [1, 2] * 2
+    assert not (tmp_path / "cache").exists()
+    assert (tmp_path / "out" / "other-quick.json").is_file()
+    assert not (tmp_path / "out" / "squares-quick.json").exists()
+
+
+def test_an_interrupt_of_the_command_is_status_130(only, tmp_path):
+    only(experiment(stop_at_two))
+    assert reproduce(tmp_path, "--all") == 130
+
+
+def test_the_listing_says_which_data_are_absent(monkeypatch, only, tmp_path):
+    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path])
+    only(experiment(needs=("sonar",)))
+    assert list(command.listing()) == ["squares  Squares [not on this machine: sonar]"]

@@ -32,7 +32,7 @@ reproduce: $(VENV)/.stamp-compare ## the papers' tables and figures, into docs/r
 	@$(BIN)/pursuit reproduce --output docs/reproduction $(REPRODUCE_ARGS)
 
 test: $(VENV)/.stamp-test ## the tests, without the slow ones
-	@$(BIN)/python -m pytest -q -m "not slow" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -n auto -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## published claims on real data
 	@$(BIN)/python -m pytest -q -m slow $(PYTEST_ARGS)

@@ -1,0 +1,347 @@
+"""Adaptive KMP: Ripley's points (Figure 1) and three more sets (Table 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from pursuit import KMPClassifier, datasets
+from pursuit.dictionaries import AdaptiveGaussian, Constant, Dictionary, OneKernel
+from pursuit.kernels import Gaussian
+from pursuit.reproduce import rivals
+from pursuit.reproduce.experiment import Experiment, Report, Row, Task
+from pursuit.reproduce.protocols import mean_and_error, thirds
+
+CODE_VERSION = 1
+
+N_SPLITS, N_RIVAL_SPLITS = 50, 10
+# Of each official split of Titanic, its training rows are halved so often.
+N_HALVINGS = 5
+STRATEGIES = {"PG": "global", "PL": "local", "PS": "stochastic"}
+# The paper: "20-30 samples, each containing 10%-25%"; their mean.
+N_SUBSETS, SUBSET_SIZE = 25, 0.2
+# By validation: the width of KMP and SVM, C, and the radius of PL, which the paper
+# leaves open, as a multiple of 1 over the square root of the median rule's gamma.
+WIDTHS = tuple(2.0**power for power in range(-4, 6))
+C = (0.1, 1.0, 10.0, 100.0, 1000.0)
+RADII = (0.25, 0.5, 1.0)
+READINGS = {"aligned": "", "scaled": ", with its coefficient"}
+
+# -- the parts of a split ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Points to train on, to validate on and to test on, with classes of -1 and 1."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_validation: np.ndarray
+    y_validation: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def parts_of(name: str, split: int) -> Parts:
+    """Return one split of a set.
+
+    Ripley: the 250 training points in random halves, to train and to validate.
+    Ionosphere (raw) and Pima (standardised): random thirds, as in Table 9.3 of the
+    thesis, which the paper follows.  Titanic: of ten official splits of the benchmark
+    collection the 150 training points in random halves.
+    """
+    bunch = datasets.load(name)
+    X, y = bunch.data, np.where(bunch.target == np.max(bunch.target), 1, -1)
+    if name in ("ionosphere", "pima"):
+        X = StandardScaler().fit_transform(X) if name == "pima" else X
+        rows = thirds(len(y), split)
+        return Parts(*(part for r in rows for part in (X[r], y[r])))
+    official, halving = divmod(split, N_HALVINGS) if name == "titanic" else (0, split)
+    train, test = bunch.splits[official]
+    order = np.random.default_rng(halving).permutation(train)
+    half = len(order) // 2
+    rows = order[:half], order[half:], test
+    return Parts(*(part for r in rows for part in (X[r], y[r])))
+
+
+# -- methods -------------------------------------------------------------------------
+
+
+def best_on_validation(
+    parts: Parts, dictionaries: Sequence[Dictionary]
+) -> tuple[float, KMPClassifier]:
+    """Return the model of lowest squared validation error, over sizes and dictionaries.
+
+    The constant is one more function to choose from, as in the thesis.
+    """
+    found = []
+    for dictionary in dictionaries:
+        path = KMPClassifier(
+            dictionary=Constant() + dictionary,
+            fit_intercept=False,
+            alpha=0.0,
+            selection=None,
+            max_support=len(parts.y),
+        ).fit(parts.X, parts.y)
+        errors = [
+            float(np.mean((f - parts.y_validation) ** 2))
+            for f in path.staged_decision_function(parts.X_validation)
+        ]
+        size = int(np.argmin(errors)) + 1
+        found.append((errors[size - 1], path.truncate(size)))
+    return min(found, key=lambda pair: pair[0])
+
+
+def adaptive(parts: Parts, variant: str, reading: str) -> KMPClassifier:
+    """Return AKMP-PG, -PL or -PS."""
+    median = rivals.median_gamma(parts.X)
+    radii = [r / np.sqrt(median) for r in RADII] if variant == "PL" else [None]
+    return best_on_validation(
+        parts,
+        [
+            AdaptiveGaussian(
+                STRATEGIES[variant],
+                criterion=reading,
+                n_subsets=N_SUBSETS,
+                subset_size=SUBSET_SIZE,
+                average="mean",
+                radius=radius,
+            )
+            for radius in radii
+        ],
+    )[1]
+
+
+def one_width(parts: Parts) -> KMPClassifier:
+    """Return KMP with one width, chosen like the size."""
+    median = rivals.median_gamma(parts.X)
+    widths = [OneKernel(Gaussian(w * median)) for w in WIDTHS]
+    return best_on_validation(parts, widths)[1]
+
+
+def machine(parts: Parts) -> SVC:
+    """Return the SVM of lowest validation error, of these the smallest."""
+    median = rivals.median_gamma(parts.X)
+    found = [
+        SVC(C=c, gamma=w * median).fit(parts.X, parts.y) for w in WIDTHS for c in C
+    ]
+
+    def order(model: SVC) -> tuple[float, int]:
+        wrong = np.mean(model.predict(parts.X_validation) != parts.y_validation)
+        return float(wrong), int(model.n_support_.sum())
+
+    return min(found, key=order)
+
+
+METHODS: dict[str, Callable[[Parts], Any]] = {
+    **{
+        f"AKMP-{variant}{words}": (
+            lambda parts, v=variant, r=reading: adaptive(parts, v, r)
+        )
+        for reading, words in READINGS.items()
+        for variant in STRATEGIES
+    },
+    "KMP, one width by validation": one_width,
+    "SVM": machine,
+}
+
+
+def published_methods(name: str, split: int, grid: int = 0) -> dict[str, Any]:
+    """Return test error and size of each method; with ``grid``, its values too."""
+    parts = parts_of(name, split)
+    found = {}
+    for method, fitted in METHODS.items():
+        model = fitted(parts)
+        wrong = float(np.mean(model.predict(parts.X_test) != parts.y_test))
+        found[method] = {"error": wrong, "size": rivals.n_points(model)}
+        if grid:
+            values = model.decision_function(grid_of(parts.X_test, grid))
+            found[method]["values"] = np.round(values, 3).tolist()
+    return found
+
+
+def grid_of(X: np.ndarray, n: int) -> np.ndarray:
+    """Return n × n points over the range of some."""
+    axes = [np.linspace(a, b, n) for a, b in zip(X.min(0), X.max(0), strict=True)]
+    return np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+
+
+def todays_methods(name: str, split: int, methods: list[str]) -> dict[str, Any]:
+    """Return how methods of today do, on all rows but the test rows."""
+    parts = parts_of(name, split)
+    X = np.concatenate([parts.X, parts.X_validation])
+    y = np.concatenate([parts.y, parts.y_validation])
+    scaler = StandardScaler().fit(X)
+    A, B = scaler.transform(X), scaler.transform(parts.X_test)
+    return {m: rivals.judged(m, A, y, B, parts.y_test) for m in methods}
+
+
+# -- reports -------------------------------------------------------------------------
+
+# Test error in per cent and number of vectors; None where the paper has no figure.
+PUBLISHED: dict[str, dict[str, tuple[float, int | None]]] = {
+    "ripley": {
+        "AKMP-PG": (8.8, None),
+        "AKMP-PL": (8.7, None),
+        "AKMP-PS": (8.3, 6),
+        "KMP, one width by validation": (9.4, None),
+        "SVM": (9.7, 73),
+    },
+    "ionosphere": {
+        "AKMP-PG": (6.16, 17),
+        "AKMP-PL": (5.95, 25),
+        "AKMP-PS": (5.87, 25),
+    },
+    "pima": {
+        "AKMP-PG": (26.01, 15),
+        "AKMP-PL": (25.07, 18),
+        "AKMP-PS": (23.52, 17),
+    },
+    "titanic": {
+        "AKMP-PG": (22.38, 19),
+        "AKMP-PL": (22.51, 25),
+        "AKMP-PS": (22.37, 21),
+    },
+}
+TITLES = {
+    "ripley": "Ripley",
+    "ionosphere": "Ionosphere",
+    "pima": "Pima",
+    "titanic": "Titanic",
+}
+WHY = {
+    "ripley": "with half of the 250 points to train on, no width rule tried here gets "
+    "near the published figures, which approach the Bayes error of 8 %; those points "
+    "may have chosen more than the paper says",
+    "ionosphere": "scaling, radius and subsets are not stated, and widths are bounded "
+    "here",
+    "pima": "scaling, radius and subsets are not stated, and widths are bounded here",
+    "titanic": "the 75 training points hold 8 to 11 distinct inputs: no model can have "
+    "19 to 25 independent vectors, so another protocol was used",
+}
+NOTE = (
+    "The width of each point minimises the squared loss between one Gaussian and the "
+    "classes, with the sign that the function will carry (as printed, a function that "
+    "is never negative is compared with both signs); 'with its coefficient' lets the "
+    "function have its best factor. Widths lie between a hundredth and ten times 1 "
+    f"over the median squared distance; {N_SUBSETS} subsets of "
+    f"{100 * SUBSET_SIZE:.0f} % and their mean for PS; the radius of PL, the width of "
+    "KMP, C and all sizes by validation; the constant is one more function."
+)
+
+
+def _tasks(names: Sequence[str], quick: bool, grid: int) -> list[Task]:
+    n_splits, n_rivals = (3, 1) if quick else (N_SPLITS, N_RIVAL_SPLITS)
+    methods = [m for m in rivals.classifiers() if not (quick and m.startswith("RVM"))]
+    tasks = []
+    for name in names:
+        # Over the official splits, rather than halvings of the first.
+        step = N_HALVINGS if name == "titanic" and quick else 1
+        for split in range(n_splits):
+            arguments = {"name": name, "split": split * step}
+            shown = {"grid": grid} if grid and split == 0 else {}
+            tasks.append(
+                Task(
+                    f"{name}/split {split}", published_methods, {**arguments, **shown}
+                )
+            )
+            if split < n_rivals:
+                today = {**arguments, "methods": methods}
+                tasks.append(Task(f"{name}/today {split}", todays_methods, today))
+    return tasks
+
+
+def _rows(name: str, results: Mapping[str, Any]) -> Iterator[Row]:
+    for kind, n_published in (("split", N_SPLITS), ("today", None)):
+        found = [r for t, r in results.items() if t.startswith(f"{name}/{kind} ")]
+        for method in found[0] if found else ():
+            errors = 100.0 * np.array([r[method]["error"] for r in found])
+            sizes = [r[method]["size"] for r in found]
+            published, size = PUBLISHED[name].get(method, (None, None))
+            mean, error = mean_and_error(errors, n_published if published else None)
+            yield Row(
+                f"{TITLES[name]}, {method}",
+                "test error, %",
+                mean,
+                error,
+                published,
+                None if None in sizes else float(np.mean(sizes)),
+                size,
+                WHY[name] if published else "",
+                1 if name == "ripley" else 2,
+            )
+
+
+def _comparison(name: str, results: Mapping[str, Any]) -> list[str]:
+    """Return in a sentence whether adapted widths beat one width here."""
+    found = [r for t, r in results.items() if t.startswith(f"{name}/split ")]
+    if len(found) < 2:
+        return []
+    plain = np.array([r["KMP, one width by validation"]["error"] for r in found])
+    words = []
+    for variant in STRATEGIES:
+        own = np.array([r[f"AKMP-{variant}"]["error"] for r in found])
+        mean, error = mean_and_error(100.0 * (own - plain))
+        words.append(f"{variant} {mean:+.2f} ± {error:.2f}")
+    return [
+        f"{TITLES[name]}, test error less that of one width by validation, in points: "
+        f"{', '.join(words)}."
+    ]
+
+
+def _report(names: Sequence[str], results: Mapping[str, dict[str, Any]]) -> Report:
+    rows = [row for name in names for row in _rows(name, results)]
+    notes = [NOTE, *(s for name in names for s in _comparison(name, results))]
+    shown = results.get("ripley/split 0", {})
+    if not any("values" in found for found in shown.values()):
+        return Report(rows, notes)
+    return Report(rows, notes, lambda figure: _draw_boundaries(figure, shown, rows))
+
+
+def _draw_boundaries(figure: Any, shown: Mapping[str, Any], rows: list[Row]) -> None:
+    parts = parts_of("ripley", 0)
+    X = np.concatenate([parts.X, parts.X_validation])
+    y = np.concatenate([parts.y, parts.y_validation])
+    mean = {row.label: row.ours for row in rows}
+    figure.set_size_inches(11, 6)
+    methods = [m for m in shown if "values" in shown[m] and "coefficient" not in m]
+    for axes, method in zip(figure.subplots(2, 3).flat, methods, strict=False):
+        values = np.array(shown[method]["values"])
+        n = int(np.sqrt(len(values)))
+        grid = grid_of(parts.X_test, n).reshape(n, n, 2)
+        axes.scatter(*X.T, c=y, cmap="coolwarm", s=8)
+        axes.contour(
+            grid[..., 0], grid[..., 1], values.reshape(n, n), [0.0], colors="k"
+        )
+        error, size = mean[f"Ripley, {method}"], shown[method]["size"]
+        axes.set_title(f"{method}: {error:.1f} %, here {size} vectors", fontsize="medium")
+        axes.set(xticks=(), yticks=())
+    for axes in figure.axes[len(methods) :]:
+        axes.set_axis_off()
+
+
+TABLE = ("ionosphere", "pima", "titanic")
+
+EXPERIMENTS = (
+    Experiment(
+        "akmp-ripley",
+        "Adaptive KMP on Ripley's mixture",
+        "Popovici and Thiran (2003), Figure 1",
+        needs=("ripley",),
+        tasks=lambda quick: _tasks(("ripley",), quick, 41),
+        report=lambda results: _report(("ripley",), results),
+    ),
+    Experiment(
+        "akmp-table-1",
+        "Adaptive KMP on three sets",
+        "Popovici and Thiran (2003), Table 1",
+        needs=TABLE,
+        tasks=lambda quick: _tasks(TABLE, quick, 0),
+        report=lambda results: _report(TABLE, results),
+    ),
+)

@@ -76,6 +76,7 @@ KERNELS = [
 ]
 RADIAL = [Gaussian(0.7), Matern(1.5, 0.5), Matern(2.5, 0.5), InverseMultiquadric(1.0)]
 
+
 def title(kernel):
     """Without addresses, so that all processes of a run call a test the same."""
     return re.sub(r"<function (\w+) at \w+>", r"\1", repr(kernel))

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import ttest_rel
 from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, datasets
 from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error
+from pursuit.reproduce.protocols import mean_and_error, resampled_t_test
 
 CODE_VERSION = 1
 
@@ -157,8 +156,7 @@ def _rows(
 def _test_note(size: int, published: Published, repeats: list[dict[str, Any]]) -> str:
     kmp, svm = ([r[method]["error"] for r in repeats] for method in ("KMP", "SVM"))
     # Disjoint sets are nearly independent: an ordinary paired test.
-    is_same = np.ptp(np.subtract(kmp, svm)) == 0.0
-    p_value = 1.0 if is_same else float(ttest_rel(kmp, svm).pvalue)
+    p_value = resampled_t_test(kmp, svm, test_share=0.0).p_value
     return (
         f"{size} rows: paired t-test of KMP against SVM, p {p_value:.2f} (published "
         f"{published.p_value:.2f})."

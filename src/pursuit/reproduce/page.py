@@ -86,7 +86,7 @@ def _about(content: Mapping[str, Any], folder: str, name: str) -> str:
         f"{' --quick' if content['quick'] else ''}`, {content['date']}, "
         f"{content['seconds']:.0f} s of tasks in {processes} on {cores} cores; "
         f"{versions}. "
-        f"Files: `{folder}/{name}.json`, `.csv`.\n"
+        f"Files: [json]({folder}/{name}.json), [csv]({folder}/{name}.csv).\n"
     )
 
 

@@ -64,7 +64,7 @@ def resampled_t_test(a: Any, b: Any, test_share: float) -> TTest:
     d = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     mean, n = float(d.mean()), len(d)
     error = float(np.sqrt((1.0 / n + test_share) * d.var(ddof=1)))
-    if error == 0.0:
+    if error <= 1e-12 * abs(mean):  # all differences are equal
         return TTest(mean, 0.0, 1.0 if mean == 0.0 else 0.0)
     return TTest(mean, error, float(2.0 * student.sf(abs(mean) / error, n - 1)))
 

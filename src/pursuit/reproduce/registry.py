@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from pursuit.reproduce import adaptive, losses_2d, mushrooms, thirds, usps_digits
+from pursuit.reproduce import (
+    adaptive,
+    losses_2d,
+    mushrooms,
+    survey,
+    thirds,
+    usps_digits,
+)
 from pursuit.reproduce.experiment import Experiment
 
 # A module for each family; a new one is added here and to the layers in pyproject.toml.
-FAMILIES = (usps_digits, mushrooms, thirds, losses_2d, adaptive)
+FAMILIES = (usps_digits, mushrooms, thirds, losses_2d, adaptive, survey)
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     experiment for family in FAMILIES for experiment in family.EXPERIMENTS

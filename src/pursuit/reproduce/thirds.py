@@ -19,7 +19,7 @@ from pursuit.reproduce.pursuits import fit_pursuit, kernel_of
 CODE_VERSION = 1
 
 N_SPLITS = 50
-N_RIVAL_SPLITS = 20
+N_RIVAL_SPLITS = 10
 C = (0.02, 0.05, 0.07, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 100.0)
 METHODS = ("SVM", "KMP-mse", "KMP-tanh")
 # Steps of KMP-tanh at most; no choice by validation comes near.

@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from pursuit.reproduce import losses_2d
+from pursuit.reproduce import (
+    density_classifiers,
+    digit_densities,
+    local_neighbors,
+    losses_2d,
+    neighbor_figures,
+    reduced_neighbors,
+    spirals,
+)
 from pursuit.reproduce.experiment import Experiment
 
 # A module for each family; a new one is added here and to the layers in pyproject.toml.
-FAMILIES = (losses_2d,)
+FAMILIES = (
+    losses_2d,
+    local_neighbors,
+    reduced_neighbors,
+    neighbor_figures,
+    spirals,
+    digit_densities,
+    density_classifiers,
+)
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     experiment for family in FAMILIES for experiment in family.EXPERIMENTS

@@ -21,6 +21,7 @@ from pursuit.reproduce import (
     reduced_neighbors,
     running,
     spirals,
+    wording,
 )
 
 TINY = (150, 60, 60)
@@ -183,7 +184,7 @@ def test_test_rows_choose_nothing_in_table_11_1(other_test_rows, method):
 
 @pytest.mark.parametrize("model", ["SVM", "Parzen", "MParzen", "KNN"])
 def test_test_rows_choose_nothing_in_tables_13_3_and_13_4(other_test_rows, model):
-    grid = density_classifiers._shortened(density_classifiers.GRIDS[model])
+    grid = wording.shortened(density_classifiers.GRIDS[model])
     arguments = (model, TINY, grid, [])
     first = density_classifiers.measure_classifier(*arguments)
     other_test_rows()
@@ -260,7 +261,7 @@ MODULES = (
 def light(small, monkeypatch):
     """Leave out what takes long even on few rows."""
     grids = {
-        model: density_classifiers._shortened(grid)
+        model: wording.shortened(grid)
         for model, grid in density_classifiers.GRIDS.items()
         if "DensityClassifier" not in model
     }

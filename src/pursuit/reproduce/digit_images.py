@@ -11,8 +11,8 @@ from pursuit.reproduce.protocols import smoothed
 
 # Rows of each part: to train on, to validate on, to test on. The papers' validation
 # rows are the last of the training file.
-SIZES = {"usps": (6291, 1000, 2007), "mnist": (50000, 10000, 10000)}
-QUICK_SIZES = {"usps": (1000, 300, 300), "mnist": (3000, 500, 500)}
+SIZES = {"usps": [6291, 1000, 2007], "mnist": [50000, 10000, 10000]}
+QUICK_SIZES = {"usps": [1000, 300, 300], "mnist": [3000, 500, 500]}
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Parts:
         return X, np.concatenate([self.y, self.y_valid])
 
 
-def parts(name: str, sizes: tuple[int, int, int]) -> Parts:
+def parts(name: str, sizes: list[int]) -> Parts:
     """Return digits in parts of these sizes.
 
     USPS is smoothed, MNIST scaled to [0, 1]: raw USPS gives other errors (5.63 % for

@@ -16,7 +16,14 @@ from pursuit.reproduce.digit_images import QUICK_SIZES, SIZES, parts, percent
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.neighbor_choices import CHOICES, Labelled, Params
 from pursuit.reproduce.rivals import landmark_regression
-from pursuit.reproduce.wording import FEWER, labelled, runs, said
+from pursuit.reproduce.wording import (
+    FEWER,
+    OTHER_CHOICE,
+    UNKNOWN,
+    labelled,
+    runs,
+    said,
+)
 
 CODE_VERSION = 1
 
@@ -38,12 +45,12 @@ PUBLISHED: dict[str, dict[str, tuple[Params, float]]] = {
 # What is compared on validation rows; the papers do not tell their grids. KNN takes
 # every K up to 10, the others every K up to 80.
 PENALTIES = {
-    "usps": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
-    "mnist": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
+    "usps": [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0],
+    "mnist": [0.0, 1.0, 3.0, 10.0, 30.0, 100.0],
 }
 MACHINE_GRID: dict[str, Params] = {
-    "usps": {"sigmas": (4.0, 5.66, 8.0, 11.3), "Cs": (1.0, 10.0, 100.0, 1000.0)},
-    "mnist": {"sigmas": (4.5, 6.47, 9.0), "Cs": (10.0, 100.0)},
+    "usps": {"sigmas": [4.0, 5.66, 8.0, 11.3], "Cs": [1.0, 10.0, 100.0, 1000.0]},
+    "mnist": {"sigmas": [4.5, 6.47, 9.0], "Cs": [10.0, 100.0]},
 }
 # Of MNIST's 50000 training rows, the machines that are only compared get the first so
 # many; the final one gets all.
@@ -89,10 +96,6 @@ NOTES = (
 NAMES = {"usps": "USPS", "mnist": "MNIST"}
 WHY = {
     "SVM": "the paper's solver and its tolerance are unknown",
-    "validation": (
-        "the paper's grid is unknown, and validation rows tell near-equal settings "
-        "apart by one or two mistakes"
-    ),
 }
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -117,7 +120,7 @@ RIVAL_MODELS: dict[str, Callable[[int], Any]] = {
 
 
 def measure(
-    name: str, sizes: tuple[int, int, int], method: str, published: Params, grid: Params
+    name: str, sizes: list[int], method: str, published: Params, grid: Params
 ) -> dict[str, Any]:
     """Choose on validation rows, fit to these and the training rows, and test.
 
@@ -144,7 +147,7 @@ def measure(
 
 
 def measure_rival(
-    name: str, sizes: tuple[int, int, int], model: str, grid: dict[str, list[Any]]
+    name: str, sizes: list[int], model: str, grid: dict[str, list[Any]]
 ) -> dict[str, Any]:
     """Do the same with one of today's methods, or a default of this library."""
     digits = parts(name, sizes)
@@ -169,7 +172,7 @@ def _tested(model: Any, train: Labelled, test: Labelled) -> int:
     return int((model.fit(*train).predict(test[0]) != test[1]).sum())
 
 
-def _sizes(name: str, quick: bool) -> tuple[int, int, int]:
+def _sizes(name: str, quick: bool) -> list[int]:
     return (QUICK_SIZES if quick else SIZES)[name]
 
 
@@ -221,7 +224,7 @@ def _published_rows(
     for how, params in runs(found["chosen"], found["published"]).items():
         is_published = params == found["published"]
         key = "published" if is_published else "chosen"
-        why = WHY.get(method, "") if is_published else WHY["validation"]
+        why = WHY.get(method, UNKNOWN) if is_published else OTHER_CHOICE
         yield Row(
             labelled(f"{NAMES[name]}, {method}", params, how),
             "test error, %",

@@ -3,7 +3,7 @@
 The machine of one class is solved on some rows; rows that it puts inside the margin are
 added, the worst first, until there are none (chunking; Osuna, Freund and Girosi, 1997).
 The solution is that of all rows, at the cost of the kernel's columns of some thousands
-of them. On MNIST this takes minutes where libsvm on all rows takes an hour.
+of them.
 """
 
 from __future__ import annotations

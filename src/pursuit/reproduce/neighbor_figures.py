@@ -14,7 +14,7 @@ from pursuit.reproduce.digit_images import QUICK_SIZES, SIZES, parts, percent
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.neighbor_choices import hull_mistakes, hyperplane_mistakes
 from pursuit.reproduce.protocols import mean_and_error
-from pursuit.reproduce.wording import FEWER
+from pursuit.reproduce.wording import FEWER, UNKNOWN
 
 CODE_VERSION = 1
 
@@ -115,7 +115,7 @@ ROWS = 1000
 
 
 def count_mistakes(
-    sizes: tuple[int, int, int], first: int, n_rows: int, penalties: list[float] | None
+    sizes: list[int], first: int, n_rows: int, penalties: list[float] | None
 ) -> dict[str, Any]:
     """Count the mistakes on some test images for every K, of HKNN or (None) CKNN."""
     digits = parts("mnist", sizes)
@@ -174,7 +174,7 @@ KNOWN = {"HKNN, λ 10": (65, 1.26), "CKNN": (70, 1.46)}
 def _figure_3_report(results: Mapping[str, dict[str, Any]]) -> Report:
     curves, n = _curves(results)
     rows = []
-    why = "" if n == SIZES["mnist"][2] else FEWER
+    why = UNKNOWN if n == SIZES["mnist"][2] else FEWER
     for name, (K, figure) in KNOWN.items():
         if len(curves[name]) < K:  # no class has so many rows
             continue

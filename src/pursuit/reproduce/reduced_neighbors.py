@@ -29,7 +29,7 @@ PUBLISHED: dict[str, tuple[Params, float]] = {
     "HKNN": ({"K": 60, "penalty": 10.0}, 1.23),
     "CKNN": ({"K": 45}, 1.36),
 }
-PENALTIES = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)
+PENALTIES = [0.0, 1.0, 3.0, 10.0, 30.0, 100.0]
 WHY = (
     "which rows count as support vectors hangs on the solver's tolerance, which the "
     "paper does not give"
@@ -37,7 +37,7 @@ WHY = (
 
 
 def measure_reduced(
-    sizes: tuple[int, int, int],
+    sizes: list[int],
     machine: Params,
     published: dict[str, Params],
     penalties: Sequence[float],

@@ -18,6 +18,16 @@ WORDS = {
 }
 # Why a quick version differs, whatever else there is.
 FEWER = "the quick version has fewer rows"
+OTHER_CHOICE = (
+    "the paper's grid is unknown, and validation rows tell near-equal settings apart "
+    "by very little"
+)
+UNKNOWN = "no reason is known"
+
+
+def shortened(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return two or three values of each parameter, for a quick version."""
+    return {key: values[:: max(1, len(values) // 2)] for key, values in grid.items()}
 
 
 def said(params: Mapping[str, Any]) -> str:

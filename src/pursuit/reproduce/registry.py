@@ -7,8 +7,14 @@ from difflib import get_close_matches
 
 from pursuit.reproduce import (
     adaptive,
+    density_classifiers,
+    digit_densities,
+    local_neighbors,
     losses_2d,
     mushrooms,
+    neighbor_figures,
+    reduced_neighbors,
+    spirals,
     survey,
     thirds,
     usps_digits,
@@ -16,7 +22,20 @@ from pursuit.reproduce import (
 from pursuit.reproduce.experiment import Experiment
 
 # A module for each family; a new one is added here and to the layers in pyproject.toml.
-FAMILIES = (usps_digits, mushrooms, thirds, losses_2d, adaptive, survey)
+FAMILIES = (
+    usps_digits,
+    mushrooms,
+    thirds,
+    losses_2d,
+    local_neighbors,
+    reduced_neighbors,
+    neighbor_figures,
+    spirals,
+    digit_densities,
+    density_classifiers,
+    adaptive,
+    survey,
+)
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     experiment for family in FAMILIES for experiment in family.EXPERIMENTS

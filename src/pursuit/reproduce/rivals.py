@@ -23,7 +23,7 @@ from sklearn.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
 )
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC, SVR
 
 from pursuit import KMPClassifier
@@ -119,6 +119,12 @@ def tuned_nystroem(
         "model__C": C[:-1],
     }
     return searched(Pipeline(steps), grid, X, y, scoring)
+
+
+def landmark_regression(n_rows: int, n_components: int = 500) -> Any:
+    """Return logistic regression on random landmarks, to be tuned elsewhere."""
+    landmarks = Nystroem(n_components=min(n_components, n_rows), random_state=0)
+    return make_pipeline(landmarks, LogisticRegression(tol=1e-3, max_iter=1000))
 
 
 def tuned_density(X: np.ndarray, widths: Sequence[float]) -> Any:

@@ -1,0 +1,224 @@
+"""One-versus-rest support vector machines of many rows, exactly, by chunks.
+
+The machine of one class is solved on some rows; rows that it puts inside the margin are
+added, the worst first, until there are none (chunking; Osuna, Freund and Girosi, 1997).
+The solution is that of all rows, at the cost of the kernel's columns of some thousands
+of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+
+# Up to this many rows, all are taken at once; else so many at first, drawn at random.
+ALL_ROWS = 8000
+FIRST_ROWS = 3000
+# Rows added at a time, at most.
+MORE_ROWS = 2000
+# How far inside the margin counts: libsvm's own tolerance.
+TOLERANCE = 1e-3
+# Columns kept from one class to the next, at most, in bytes.
+KEPT = 2 << 30
+# Kernel values computed at a time.
+BLOCK = 1 << 25
+
+
+@dataclass(frozen=True)
+class Machines:
+    """A machine for each class, ``f_c(x) = Σ α_ci exp(-|x - x_i|²/σ²) + b_c``.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (C,)
+    support : ndarray of shape (n,)
+        Rows that are support vectors of any machine.
+    X : ndarray of shape (n, d)
+        These rows.
+    coefficients : ndarray of shape (n, C)
+    intercepts : ndarray of shape (C,)
+    sigma : float
+    """
+
+    classes: np.ndarray
+    support: np.ndarray
+    X: np.ndarray
+    coefficients: np.ndarray
+    intercepts: np.ndarray
+    sigma: float
+
+    def decision_function(self, X: np.ndarray) -> np.ndarray:
+        """Return the values (n, C) of the machines."""
+        step = max(1, BLOCK // len(self.X))
+        parts = [
+            _kernel(X[a : a + step], self.X, self.sigma) @ self.coefficients
+            for a in range(0, len(X), step)
+        ]
+        return np.concatenate(parts) + self.intercepts
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class of the highest value."""
+        return self.classes[self.decision_function(X).argmax(axis=1)]
+
+
+@dataclass(frozen=True)
+class OneVersusRest:
+    """What is to be fitted: width σ of ``exp(-|x - z|²/σ²)``, and C."""
+
+    sigma: float
+    C: float
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Machines:
+        """Fit a machine of each class against the rest."""
+        return fit(X, y, self.sigma, self.C)
+
+
+class Columns:
+    """Columns of the kernel matrix, computed when they are first asked for.
+
+    They are kept in single precision, as libsvm keeps its own.
+    """
+
+    def __init__(self, X: np.ndarray, sigma: float):
+        self.X, self.sigma = X, sigma
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all columns."""
+        self.rows = np.empty(0, dtype=np.intp)
+        self._blocks: list[np.ndarray] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the columns take."""
+        return sum(block.nbytes for block in self._blocks)
+
+    def add(self, rows: np.ndarray) -> None:
+        """Compute the columns of these rows, none of which must be there."""
+        block = np.empty((len(rows), len(self.X)), dtype=np.float32)
+        step = max(1, BLOCK // max(1, len(rows)))
+        for a in range(0, len(self.X), step):
+            part = self.X[a : a + step]
+            block[:, a : a + step] = _kernel(self.X[rows], part, self.sigma)
+        self._blocks.append(block)
+        self.rows = np.append(self.rows, rows)
+
+    def gram(self) -> np.ndarray:
+        """Return the kernel matrix of the rows whose columns are there."""
+        parts = [block[:, self.rows] for block in self._blocks]
+        return np.concatenate(parts).astype(np.float64)
+
+    def combine(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return the sum (l,) of the columns, each times its coefficient."""
+        cuts = np.cumsum([len(block) for block in self._blocks])[:-1]
+        parts = np.split(coefficients.astype(np.float32), cuts)
+        pairs = zip(parts, self._blocks, strict=True)
+        total = np.zeros(len(self.X))
+        for part, block in pairs:
+            total += part @ block
+        return total
+
+
+def fit(
+    X: np.ndarray, y: np.ndarray, sigma: float, C: float, columns: Columns | None = None
+) -> Machines:
+    """Fit a machine of each class against the rest.
+
+    Parameters
+    ----------
+    X : ndarray of shape (l, d)
+        Rows.
+    y : ndarray of shape (l,)
+        Class labels.
+    sigma : float
+        Width of the kernel ``exp(-|x - z|²/σ²)``.
+    C : float
+        Box constraint.
+    columns : Columns, optional
+        Of these rows and this width, from an earlier fit with another C.
+
+    Returns
+    -------
+    machines : Machines
+        One for each class.
+    """
+    classes = np.unique(y)
+    columns = columns or Columns(X, sigma)
+    found = [_solve(columns, np.where(y == c, 1.0, -1.0), C) for c in classes]
+    support = np.unique(np.concatenate([rows for rows, _, _ in found]))
+    coefficients = np.zeros((len(support), len(classes)))
+    for c, (rows, values, _) in enumerate(found):
+        coefficients[np.searchsorted(support, rows), c] = values
+    intercepts = np.array([b for _, _, b in found])
+    return Machines(classes, support, X[support], coefficients, intercepts, sigma)
+
+
+def _solve(
+    columns: Columns, sign: np.ndarray, C: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return support vectors, coefficients and intercept of one machine."""
+    _start(columns, sign)
+    is_known = np.zeros(len(sign), dtype=bool)
+    while True:
+        rows = columns.rows
+        is_known[rows] = True
+        machine = SVC(C=C, kernel="precomputed", cache_size=500, tol=TOLERANCE)
+        machine.fit(columns.gram(), sign[rows])
+        coefficients = np.zeros(len(rows))
+        coefficients[machine.support_] = machine.dual_coef_[0]
+        b = float(machine.intercept_[0])
+        margin = sign * (columns.combine(coefficients) + b)
+        inside = np.flatnonzero((margin < 1.0 - 2.0 * TOLERANCE) & ~is_known)
+        if len(inside) == 0:
+            used = machine.support_
+            return rows[used], coefficients[used], b
+        columns.add(inside[np.argsort(margin[inside], kind="stable")[:MORE_ROWS]])
+
+
+def _start(columns: Columns, sign: np.ndarray) -> None:
+    """See to it that there are columns to begin with, of both classes."""
+    if columns.nbytes > KEPT:
+        columns.clear()
+    if len(columns.rows) and len(np.unique(sign[columns.rows])) == 2:
+        return
+    columns.clear()
+    columns.add(_first_rows(sign))
+
+
+def _first_rows(sign: np.ndarray) -> np.ndarray:
+    n = len(sign)
+    if n <= ALL_ROWS:
+        return np.arange(n)
+    drawn = np.random.default_rng(0).permutation(n)[:FIRST_ROWS]
+    # Rare classes: at least one row of each sign.
+    each = [np.flatnonzero(sign == s)[0] for s in (-1.0, 1.0)]
+    return np.unique(np.append(drawn, each))
+
+
+def _kernel(X: np.ndarray, Y: np.ndarray, sigma: float) -> np.ndarray:
+    return rbf_kernel(X, Y, gamma=1.0 / sigma**2)
+
+
+def choose(
+    train: tuple[np.ndarray, np.ndarray],
+    validation: tuple[np.ndarray, np.ndarray],
+    sigmas: Sequence[float],
+    Cs: Sequence[float],
+) -> list[dict[str, Any]]:
+    """Return the validation mistakes of every width and C, the best first.
+
+    Of equal ones the smallest C, then the largest width, is the best.
+    """
+    (X, y), (X_valid, y_valid) = train, validation
+    found = []
+    for sigma in sigmas:
+        columns = Columns(X, sigma)
+        for C in Cs:
+            wrong = fit(X, y, sigma, C, columns).predict(X_valid) != y_valid
+            found.append({"sigma": sigma, "C": C, "errors": int(wrong.sum())})
+    return sorted(found, key=lambda r: (r["errors"], r["C"], -r["sigma"]))

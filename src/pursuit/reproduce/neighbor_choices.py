@@ -1,0 +1,170 @@
+"""Numbers of neighbours, penalties and widths chosen by validation rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from pursuit._memory import budget
+from pursuit._threads import allowed_threads
+from pursuit.neighbors.leave_one_out import Table, error_table
+from pursuit.neighbors.nearest_subspaces import NearestSubspace
+from pursuit.neighbors.neighborhoods import ClassSearch
+from pursuit.neighbors.subspaces import Hulls, Hyperplanes, class_variance
+from pursuit.reproduce import machines
+
+Labelled = tuple[np.ndarray, np.ndarray]
+Params = dict[str, Any]
+
+# Every number of neighbours up to these is compared: by KNN, by the others.
+MOST_VOTES, MOST = 10, 80
+
+
+# -- mistakes ------------------------------------------------------------------------
+
+
+def subspace_mistakes(
+    train: Labelled,
+    queries: Labelled,
+    shape: Hyperplanes | Hulls,
+    penalties: np.ndarray,
+    most: int,
+) -> Table:
+    """Return the errors on queries for every K up to ``most`` and some penalties.
+
+    One search, and for each penalty one factor a neighbourhood.
+    """
+    (X, y), (Z, labels) = train, queries
+    classes, codes = np.unique(y, return_inverse=True)
+    search = ClassSearch(X, codes, len(classes))
+    model = NearestSubspace(
+        R=X,
+        shape=shape,
+        n_neighbors=most,
+        n_classes=len(classes),
+        unit=float(np.sqrt(class_variance(X, codes, len(classes)))),
+        tangents_of=None,
+        memory=budget(None),
+        n_threads=allowed_threads(),
+    )
+    numbers = np.arange(1, min(most, search.largest) + 1)
+    wanted = np.searchsorted(classes, labels)
+    return error_table(
+        model, Z, wanted, lambda rows, k: search.find(Z[rows], k), penalties, numbers
+    )
+
+
+def hyperplane_mistakes(
+    train: Labelled, queries: Labelled, penalties: tuple[float, ...], most: int
+) -> Table:
+    """Return the errors of HKNN."""
+    return subspace_mistakes(
+        train, queries, Hyperplanes(0.0), np.array(penalties, dtype=np.float64), most
+    )
+
+
+def hull_mistakes(train: Labelled, queries: Labelled, most: int) -> Table:
+    """Return the errors of CKNN."""
+    return subspace_mistakes(train, queries, Hulls(), np.zeros(1), most)
+
+
+def neighbour_mistakes(train: Labelled, queries: Labelled, most: int) -> np.ndarray:
+    """Return how many queries KNN gets wrong, for every K up to ``most``.
+
+    Equal votes go to the lowest label, as in scikit-learn.
+    """
+    (X, y), (Z, labels) = train, queries
+    classes, codes = np.unique(y, return_inverse=True)
+    finder = NearestNeighbors(n_neighbors=most, algorithm="brute").fit(X)
+    nearest = codes[finder.kneighbors(Z, return_distance=False)]
+    votes = np.eye(len(classes), dtype=np.int32)[nearest].cumsum(axis=1)
+    chosen = classes[votes.argmax(axis=2)]
+    return (chosen != labels[:, None]).sum(axis=0)
+
+
+# -- choices -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What validation rows choose.
+
+    Attributes
+    ----------
+    params : dict
+        The parameters with the fewest mistakes.
+    errors : int
+        So many.
+    published_errors : int or None
+        Mistakes of the published parameters, where they were compared.
+    table : list
+        Mistakes of everything that was compared.
+    """
+
+    params: Params
+    errors: int
+    published_errors: int | None
+    table: list[Any]
+
+
+def _at(wrong: np.ndarray, K: int) -> int | None:
+    return int(wrong[K - 1]) if len(wrong) >= K else None
+
+
+def choose_neighbours(train: Labelled, valid: Labelled, published: Params) -> Choice:
+    """Choose the K of KNN; of equal ones the smallest."""
+    wrong = neighbour_mistakes(train, valid, MOST_VOTES)
+    best = int(wrong.argmin())
+    at = _at(wrong, published["K"])
+    return Choice({"K": best + 1}, int(wrong[best]), at, wrong.tolist())
+
+
+def choose_hyperplanes(
+    train: Labelled, valid: Labelled, published: Params, penalties: Sequence[float]
+) -> Choice:
+    """Choose K and λ; of equal ones the smallest K, then the largest λ."""
+    table = hyperplane_mistakes(train, valid, tuple(penalties), MOST)
+    wrong = np.rint(table.errors * table.n_samples).astype(int)
+    j, k = table.best()
+    params = {"K": int(table.n_neighbors[k]), "penalty": float(penalties[j])}
+    row = list(penalties).index(published["penalty"])
+    at = _at(wrong[row], published["K"])
+    return Choice(params, int(wrong[j, k]), at, wrong.tolist())
+
+
+def choose_hulls(train: Labelled, valid: Labelled, published: Params) -> Choice:
+    """Choose the K of CKNN; of equal ones the smallest."""
+    table = hull_mistakes(train, valid, MOST)
+    wrong = np.rint(table.errors[0] * table.n_samples).astype(int)
+    best = int(wrong.argmin())
+    at = _at(wrong, published["K"])
+    return Choice({"K": best + 1}, int(wrong[best]), at, wrong.tolist())
+
+
+def choose_machine(
+    train: Labelled,
+    valid: Labelled,
+    published: Params,
+    sigmas: Sequence[float],
+    Cs: Sequence[float],
+    n_rows: int,
+) -> Choice:
+    """Choose σ and C with the first ``n_rows`` training rows."""
+    X, y = train
+    trials = machines.choose((X[:n_rows], y[:n_rows]), valid, sigmas, Cs)
+    of = {(t["sigma"], t["C"]): t["errors"] for t in trials}
+    params = {"sigma": trials[0]["sigma"], "C": trials[0]["C"]}
+    at = of.get((published["sigma"], published["C"]))
+    return Choice(params, of[trials[0]["sigma"], trials[0]["C"]], at, trials)
+
+
+CHOICES: dict[str, Callable[..., Choice]] = {
+    "KNN": choose_neighbours,
+    "SVM": choose_machine,
+    "HKNN": choose_hyperplanes,
+    "CKNN": choose_hulls,
+}

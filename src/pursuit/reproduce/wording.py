@@ -1,0 +1,59 @@
+"""Parameters as the tables print them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# In the order in which they are said.
+WORDS = {
+    "n_components": "d",
+    "n_neighbors": "k",
+    "K": "K",
+    "penalty": "λ",
+    "bandwidth": "σ",
+    "variance": "σ²",
+    "sigma": "σ",
+    "C": "C",
+}
+# Why a quick version differs, whatever else there is.
+FEWER = "the quick version has fewer rows"
+OTHER_CHOICE = (
+    "the paper's grid is unknown, and validation rows tell near-equal settings apart "
+    "by very little"
+)
+UNKNOWN = "no reason is known"
+
+
+def shortened(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return two or three values of each parameter, for a quick version."""
+    return {key: values[:: max(1, len(values) // 2)] for key, values in grid.items()}
+
+
+def said(params: Mapping[str, Any]) -> str:
+    """Return "K 15, λ 30"."""
+    words = (f"{w} {params[key]:.4g}" for key, w in WORDS.items() if key in params)
+    return ", ".join(words)
+
+
+def labelled(model: str, params: Mapping[str, Any], how: str = "") -> str:
+    """Return "HKNN, K 15, λ 30 (as published)"."""
+    parts = [model, said(params)] if params else [model]
+    return ", ".join(parts) + (f" ({how})" if how else "")
+
+
+def runs(chosen: Any, published: Any) -> dict[str, Any]:
+    """Return the settings to show, by how they came about: one if both are the same."""
+    if chosen == published:
+        return {"as published and by validation": published}
+    return {"as published": published, "by validation": chosen}
+
+
+def compared(
+    model: str, chosen: Mapping[str, Any], published: Mapping[str, Any]
+) -> str:
+    """Return a sentence on what validation chose beside what is published."""
+    start = f"{model}: validation chose {said(chosen)}"
+    if chosen == published:
+        return f"{start}, as published."
+    return f"{start}; published: {said(published)}."

@@ -6,6 +6,7 @@ import numpy as np
 
 from pursuit._loops import first_largest
 
+from ._loops import choose_among
 from .deflation import DRIFT, Steps, View
 
 # A pooled column whose residual fell below this share of what it was when it was
@@ -108,24 +109,8 @@ class LargestVariance(Steps):
     def _foresee(self, among: np.ndarray, U: np.ndarray, n_picks: int) -> np.ndarray:
         """Return which of the columns the loop would take, were there no others."""
         A = self.view.atoms.matmul(U, np.ascontiguousarray(U.T))
-        D = U[:, among]
-        is_open = np.ones(len(among), dtype=bool)
         least = _STALE * self.view.residual[among]
-        picks = []
-        for _ in range(min(n_picks, len(among))):
-            d = np.diagonal(D)
-            is_open &= d > least
-            scores = np.where(is_open, np.diagonal(A) / np.where(is_open, d, 1.0), 0.0)
-            i = int(scores.argmax())
-            if scores[i] <= 0:
-                break
-            picks.append(i)
-            g, q = D[i] / np.sqrt(D[i, i]), A[i] / np.sqrt(D[i, i])
-            cross = np.outer(g, q)
-            A = A - cross - cross.T + (A[i, i] / D[i, i]) * np.outer(g, g)
-            D = D - np.outer(g, g)
-            is_open[i] = False
-        return np.array(picks, dtype=int)
+        return choose_among(A, U[:, among], least, min(n_picks, len(among)))
 
 
 class _Pool:

@@ -62,7 +62,7 @@ class SparseKernelCCA(  # noqa: D101
         its own in each view. `gamma_y` "same", the default: as `gamma`.
     max_support : int or None, default=None
         How many pairs are chosen. None: 100, or as many as there are.
-    alpha : float, default=0.01
+    alpha : float, default=1e-3
         Ridge: this share of a view's total variance is added to each direction's.
     center : bool, default=True
         Whether means are removed, in the choice as in the correlations. False is the
@@ -127,7 +127,7 @@ class SparseKernelCCA(  # noqa: D101
         gamma: float | str | None = "median",
         gamma_y: float | str | None = "same",
         max_support: int | None = None,
-        alpha: float = 0.01,
+        alpha: float = 1e-3,
         center: bool = True,
         degree: int = 3,
         coef0: float = 1.0,

@@ -11,6 +11,7 @@ along a path may still tell where to stop.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import e, inf, isfinite, lgamma, log, log2, sqrt
 from typing import Any
@@ -42,12 +43,12 @@ class Bound(float):
 
     ceiling: float
 
-    def __new__(cls, value: float, ceiling: float = 1.0) -> Bound:
+    def __new__(cls, value: float, ceiling: float = 1.0) -> Bound:  # noqa: D102
         bound = super().__new__(cls, value)
         bound.ceiling = float(ceiling)
         return bound
 
-    def __getnewargs__(self) -> tuple[float, float]:
+    def __getnewargs__(self) -> Any:
         return float(self), self.ceiling
 
     @property
@@ -500,11 +501,21 @@ def rounded(weights: np.ndarray, bits: int) -> np.ndarray:
 
 # More bits than this are those of a double.
 MOST_BITS = 52
+# How many numbers of bits are tried at a time.
+_AT_ONCE = 8
 
 
-def fewest_bits(is_kept: Any, weights: np.ndarray) -> int:
-    """Return the fewest bits with which ``is_kept(rounded(weights, bits))`` holds."""
-    for bits in range(1, MOST_BITS + 1):
-        if is_kept(rounded(weights, bits)):
-            return bits
+def fewest_bits(
+    are_kept: Callable[[np.ndarray], np.ndarray], weights: np.ndarray
+) -> int:
+    """Return the fewest bits with which the rounded weights do what they should.
+
+    ``are_kept`` is given several roundings of the weights, stacked, and answers True
+    or False for each.
+    """
+    for start in range(1, MOST_BITS + 1, _AT_ONCE):
+        tried = np.arange(start, min(start + _AT_ONCE, MOST_BITS + 1))
+        kept = are_kept(np.stack([rounded(weights, int(bits)) for bits in tried]))
+        if kept.any():
+            return int(tried[np.argmax(kept)])
     return 64

@@ -64,9 +64,7 @@ class LargestCorrelation(Steps):
 
     def _take(self, i: int, U: list[np.ndarray], score: float) -> None:
         first, second = self.views
-        g, h = (
-            u / np.sqrt(v.residual[i]) for u, v in zip(U, self.views, strict=True)
-        )
+        g, h = (u / np.sqrt(v.residual[i]) for u, v in zip(U, self.views, strict=True))
         both = np.array([g, h])
         xg, xh = first.products(both)
         yg, yh = second.products(both)
@@ -86,9 +84,7 @@ def _cross_products(first: Atoms, second: Atoms) -> np.ndarray:
     step = max(1, (1 << 21) // max(1, first.n_rows))
     for start in range(0, first.n_atoms, step):
         index = np.arange(start, min(start + step, first.n_atoms))
-        out[index] = np.einsum(
-            "ij,ij->i", first.columns(index), second.columns(index)
-        )
+        out[index] = np.einsum("ij,ij->i", first.columns(index), second.columns(index))
     return out
 
 

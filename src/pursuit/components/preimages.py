@@ -83,7 +83,7 @@ def _step(
     size = np.sqrt((direction**2).sum(axis=1))
     scale = np.sqrt((X**2).sum(axis=1)) + size
     # A move in proportion to the kernel's width matters, however far from the origin.
-    scale = np.minimum(scale, 1.0 / np.sqrt(kernel.gamma))  # type: ignore[attr-defined]
+    scale = np.minimum(scale, 1.0 / np.sqrt(kernel.gamma))
     left = np.flatnonzero(size > _CONVERGED * scale)
     is_moving = np.zeros(len(X), dtype=bool)
     for _ in range(_MOST_HALVINGS):

@@ -102,8 +102,24 @@ def _sample(value: Any, contents: Any, n_rows: int, seed: int) -> np.ndarray | N
     if n >= n_rows:
         return None
     # By content, so that the order of the rows does not matter.
-    digests = row_digests(contents, np.arange(n_rows), seed)
+    digests = _told_apart(row_digests(contents, np.arange(n_rows), seed))
     return np.sort(np.argsort(digests, kind="stable")[:n])
+
+
+def _told_apart(digests: np.ndarray) -> np.ndarray:
+    """Return numbers that are as random, but differ between equal rows.
+
+    Otherwise all copies of a row would be drawn, or none.
+    """
+    _, group, sizes = np.unique(digests, return_inverse=True, return_counts=True)
+    order = np.argsort(group, kind="stable")
+    copy = np.empty(len(group), dtype=np.uint64)
+    copy[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    # The finisher of SplitMix64, a generator whose successive numbers it makes random.
+    mixed = digests + copy * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def _sample_size(value: Any, n_rows: int) -> int:

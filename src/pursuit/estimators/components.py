@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -204,7 +208,7 @@ class SparseKernelPCA(  # noqa: D101
 
     def _wanted_support(self) -> int | None:
         """Return how many points are to be chosen at the most."""
-        value = self.n_components
+        value: Any = self.n_components
         is_share = is_number(value) and not isinstance(value, WHOLE) and 0 < value < 1
         is_count = is_whole(value, 1)
         if not (value is None or self._is_by_bound() or is_share or is_count):
@@ -214,8 +218,8 @@ class SparseKernelPCA(  # noqa: D101
             )
         most = whole_number("max_support", self.max_support, 1, (None,))
         if most is None and is_count:
-            return int(value)  # type: ignore[arg-type]
-        return most  # type: ignore[no-any-return]
+            return int(value)
+        return most
 
     def _rule(self, kernel: Any, X: Any) -> Stop:
         if self._is_by_bound():
@@ -308,7 +312,8 @@ class SparseKernelPCA(  # noqa: D101
             Pre-images.
         """
         check_is_fitted(self, "components_")
-        if not has_preimages(self._kernel):
+        kernel = self._kernel
+        if kernel is None or not has_preimages(kernel):
             raise ValueError(
                 f"kernel={self.kernel!r} has no pre-images here: use 'rbf' or "
                 "'linear', or reconstruction_error, which needs none."
@@ -320,7 +325,7 @@ class SparseKernelPCA(  # noqa: D101
                 "components."
             )
         weights = T @ self.components_ + self._mean_weights
-        return preimages(self._kernel, self.support_vectors_, weights)
+        return preimages(kernel, self.support_vectors_, weights)
 
     def reconstruction_error(self, X: Any, diagonal: Any = None) -> np.ndarray:
         r"""Return the squared distances of images from the space of the components.

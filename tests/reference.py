@@ -404,3 +404,63 @@ def scaled_width(x, X, weight, Y, gammas, has_constant):
         coef = np.linalg.lstsq(root * B, root * Y, rcond=None)[0]
         errors.append(np.square(root * (Y - B @ coef)).sum())
     return gammas[np.argmin(errors)]
+
+
+def deflation(K, N, tol=1e-10):
+    """Sparse KPCA, Algorithm 1 of `Theory of matching pursuit`, line by line."""
+    K, first, chosen, traces = K.copy(), np.diag(K).copy(), [], [np.trace(K)]
+    for _ in range(N):
+        usable = np.diag(K) > tol * first
+        usable[chosen] = False
+        if not usable.any():
+            break
+        score = np.where(
+            usable, (K**2).sum(axis=0) / np.where(usable, np.diag(K), 1), 0
+        )
+        i = int(np.argmax(score >= score.max() * (1 - TIE)))
+        tau = K[:, i].copy()
+        K = K - np.outer(tau, tau) / K[i, i]
+        chosen.append(i)
+        traces.append(np.trace(K))
+    return chosen, np.array(traces)
+
+
+def nystroem_residue(K, chosen):
+    """K less its projection on the chosen columns, eq. 5."""
+    C = K[:, chosen]
+    return K - C @ np.linalg.pinv(K[np.ix_(chosen, chosen)], hermitian=True) @ C.T
+
+
+def trace_minimisation(K, N):
+    """At each step the point that leaves the smallest trace, by brute force."""
+    chosen = []
+    for _ in range(N):
+        traces = [
+            np.inf if i in chosen else np.trace(nystroem_residue(K, [*chosen, i]))
+            for i in range(len(K))
+        ]
+        chosen.append(int(np.argmin(traces)))
+    return chosen
+
+
+def paired_deflation(K_x, K_y, N, center=False, tol=1e-10):
+    """Sparse KCCA, section 4: the best pair of columns, then both are deflated."""
+    K_x, K_y, chosen, scores = K_x.copy(), K_y.copy(), [], []
+    first = np.diag(K_x).copy(), np.diag(K_y).copy()
+    for _ in range(N):
+        rho = np.full(len(K_x), -np.inf)
+        for i in range(len(K_x)):
+            if i in chosen or K_x[i, i] <= tol * first[0][i]:
+                continue
+            if K_y[i, i] <= tol * first[1][i]:
+                continue
+            u, v = K_x[:, i], K_y[:, i]
+            if center:
+                u, v = u - u.mean(), v - v.mean()
+            rho[i] = u @ v / np.sqrt((u @ u) * (v @ v))
+        i = int(np.argmax(rho))
+        chosen.append(i)
+        scores.append(rho[i])
+        K_x = K_x - np.outer(K_x[:, i], K_x[:, i]) / K_x[i, i]
+        K_y = K_y - np.outer(K_y[:, i], K_y[:, i]) / K_y[i, i]
+    return chosen, np.array(scores)

@@ -13,6 +13,8 @@ from .estimators import (
     ManifoldParzen,
     NadarayaWatson,
     ParzenWindows,
+    SparseKernelCCA,
+    SparseKernelPCA,
 )
 
 __version__ = "0.1.0.dev0"
@@ -30,5 +32,7 @@ __all__ = [
     "ManifoldParzen",
     "NadarayaWatson",
     "ParzenWindows",
+    "SparseKernelCCA",
+    "SparseKernelPCA",
     "__version__",
 ]

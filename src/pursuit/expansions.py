@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .functions import Functions
+from .functions import Functions, KernelFunctions
+from .kernels import Kernel
 
 # Values of the functions held at a time when predicting: 32 MiB of float64.
 _BLOCK = 1 << 22
@@ -46,3 +47,14 @@ def value_blocks(functions: Functions, X: Any) -> Iterator[tuple[slice, np.ndarr
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         yield rows, functions(X[rows])
+
+
+def kernel_blocks(
+    kernel: Kernel | None, X: Any, centers: Any
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield k(X, centers) some rows at a time; X itself if it holds kernel values."""
+    if kernel is None:
+        yield slice(0, X.shape[0]), X
+        return
+    numbers = np.arange(centers.shape[0])
+    yield from value_blocks(KernelFunctions(centers, numbers, False, kernel), X)

@@ -18,6 +18,7 @@ import numpy as np
 from ._progress import Progress
 from .functions import Functions
 from .path import Path
+from .path_bounds import Training, bound_curve, positions_of
 from .plan import Plan
 from .problem import Problem, Steps
 from .pursuit import Pursuit
@@ -34,7 +35,7 @@ REASONS = {
     "exhausted": "exhausted: no remaining candidate lies outside the span of the "
     "chosen ones by more than tol and is correlated with the residue",
     "exact": "exact: the training loss cannot fall further",
-    "patience": "patience: the held-out error stopped falling",
+    "patience": "patience: the held-out error, or the bound, stopped falling",
     "max_support": "max_support: as many steps as were asked for",
 }
 
@@ -130,11 +131,12 @@ def _pursue(
     atoms, _ = plan.bind(dictionary, X, problems)
     pursuits = [plan.pursuit(atoms, problem) for problem in problems]
     total = sum(p.max_steps for p in problems)
+    looks: dict[int, int] = {}
     with Progress(total, "pursuit", plan.verbose, unit="point") as progress:
 
         def watch(pursuits: Sequence[Steps]) -> None:
             for p in pursuits:
-                _stop_if_impatient(plan, p)
+                _stop_if_impatient(plan, p, looks)
             if on_step is not None and on_step(pursuits, dictionary):
                 for p in pursuits:
                     p.stop_reason = "callback"
@@ -161,7 +163,7 @@ def _training_error(pursuits: Sequence[Steps]) -> float:
 
 
 def _chooses_own_size(plan: Plan) -> bool:
-    return plan.selection == "loo" or bool(
+    return plan.selection in ("loo", "bound") or bool(
         plan.selection == "validation" and plan.folds
     )
 
@@ -170,20 +172,45 @@ def _own_errors(plan: Plan, p: Steps) -> np.ndarray:
     if plan.selection == "loo":
         assert isinstance(p, Pursuit)
         return leave_one_out_errors(p)
+    if plan.selection == "bound":
+        return _bounds(plan, p)
     return held_out_errors(p, plan.is_scored)
 
 
-def _stop_if_impatient(plan: Plan, p: Steps) -> None:
-    if p.stop_reason is None and _chooses_own_size(plan):
-        errors = _own_errors(plan, p)
-        if plan.patience.length(errors) < len(errors):
-            p.stop_reason = "patience"
+def _bounds(plan: Plan, p: Steps) -> np.ndarray:
+    """Return the bounds of the models so far on the rows that count."""
+    path = p.path()
+    counted = np.flatnonzero(p.problem.weight > 0)
+    K = p.atoms.columns(path.support)[:, counted].T
+    rows = positions_of(plan.dictionaries[0].rows[path.support], counted)
+    Y = p.problem.Y[:, counted]
+    training = Training(Y, rows, len(plan.labels), plan.is_class)
+    return bound_curve(path, K, training, plan.bound).values
+
+
+def _stop_if_impatient(plan: Plan, p: Steps, looks: dict[int, int]) -> None:
+    """Stop a pursuit that waited long enough.
+
+    Bounds are computed along the whole path each time, so they are looked at when it
+    has grown by a quarter; patience then ends it where it would have ended.
+    """
+    if p.stop_reason is not None or not _chooses_own_size(plan):
+        return
+    if p.n_steps < looks.get(id(p), 0):
+        return
+    if plan.selection == "bound":
+        looks[id(p)] = p.n_steps + max(8, p.n_steps // 4)
+    errors = _own_errors(plan, p)
+    if plan.patience.length(errors) < len(errors):
+        p.stop_reason = "patience"
 
 
 def _own_size(plan: Plan, p: Steps) -> tuple[int, int]:
     """Return the size chosen, and the one at which patience ended."""
     errors = _own_errors(plan, p)
     seen = plan.patience.length(errors)
+    if plan.selection == "bound":
+        return int(np.argmin(errors[:seen])), seen - 1
     mistakes = None
     counts = plan.selection == "validation" and p.problem.judge is not None
     if counts and not plan.is_scored:

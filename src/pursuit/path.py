@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
+
+from .bounds import BoundCurve
+from .path_bounds import BoundRule, TrainingRecord, default_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,8 @@ class Path:
         back-fitting.
     has_intercept : bool
     stop_reason : str
+    record : TrainingRecord, optional
+        Where :meth:`bound` finds the training rows; not kept when a path is pickled.
     """
 
     atoms: np.ndarray
@@ -35,6 +40,10 @@ class Path:
     gains: np.ndarray
     has_intercept: bool
     stop_reason: str
+    record: TrainingRecord | None = field(default=None, kw_only=True, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "record": None}
 
     def __len__(self) -> int:
         return len(self.atoms)
@@ -106,6 +115,37 @@ class Path:
     def _shortened(self, size: int) -> dict[str, Any]:
         """Return what a kind of path has besides, for its first steps."""
         raise NotImplementedError
+
+    def bound(
+        self,
+        kind: str | None = None,
+        *,
+        alpha: float | None = None,
+        delta: float = 0.05,
+    ) -> BoundCurve:
+        """Return a generalization bound at sizes 0, 1, ...
+
+        Parameters
+        ----------
+        kind : {"vc", "mdl", "finite-class"}, optional
+            "vc" bounds the share of new rows with ``|f(x) - y| > alpha``
+            (:func:`pursuit.bounds.vc`, one output); the others bound the error rate of
+            classifiers, with the fewest bits a weight that keep the training errors
+            (:func:`pursuit.bounds.mdl`, :func:`pursuit.bounds.finite_class`). If not
+            given, "finite-class" for classes and "vc" otherwise.
+        alpha : float, optional
+            For "vc". If not given, 1 for classes, where a wrong sign is an error of 1
+            or more, and half of the targets' standard deviation otherwise.
+        delta : float
+            The probability with which the bound may fail.
+        """
+        if self.record is None:
+            raise ValueError(
+                "This path does not know its training rows: they are not kept when a "
+                "model is pickled, copied deeply or truncated. Ask the fitted model."
+            )
+        kind = default_kind(self.record.training.is_class) if kind is None else kind
+        return self.record.bound(self, BoundRule(kind, alpha, delta))
 
     def _checked(self, size: int) -> int:
         if not 0 <= size <= len(self):
@@ -230,6 +270,12 @@ class SeparatePaths:
         return np.sum(
             [np.pad(p.errors, (0, size - len(p.errors)), "edge") for p in self.paths],
             axis=0,
+        )
+
+    def bound(self, *_: Any, **__: Any) -> BoundCurve:
+        """Raise a ValueError: the bounds are about one path each."""
+        raise ValueError(
+            "Each output has a path of its own: use path_.paths[output].bound(...)."
         )
 
     @property

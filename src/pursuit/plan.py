@@ -14,6 +14,7 @@ from .judging import Mistakes
 from .loss_pursuit import LossPursuit
 from .losses import Loss
 from .path import Path
+from .path_bounds import BoundRule
 from .problem import Judge, Problem, Steps
 from .pursuit import Pursuit
 from .random_pursuit import RandomLossPursuit, RandomPursuit
@@ -51,11 +52,13 @@ class Plan:
     folds : list of arrays
         Where each fold holds rows out, as in :func:`pursuit.selection.without`; one
         only for a single held-out part.
-    selection : {"cv", "validation", "loo", None}
+    selection : {"cv", "validation", "loo", "bound", None}
     tolerance : float or "1se"
         As in :meth:`pursuit.selection.Curve.best`.
     patience : Patience
-        When "validation" and "loo" give up.
+        When "validation", "loo" and "bound" give up.
+    bound : BoundRule
+        What "bound" lowers.
     loss : Loss
     score : callable or None
         Judges held-out rows instead of the loss.
@@ -88,6 +91,7 @@ class Plan:
     selection: str | None
     tolerance: float | str
     patience: Patience
+    bound: BoundRule
     loss: Loss
     score: Judge | None
     method: str

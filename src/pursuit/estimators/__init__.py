@@ -1,6 +1,8 @@
 """The scikit-learn faces of the library, a file a family."""
 
 from .bayes import DensityClassifier
+from .cca import SparseKernelCCA
+from .components import SparseKernelPCA
 from .density import ManifoldParzen, ParzenWindows
 from .kmp import KMPClassifier, KMPRegressor
 from .local_density import LocalGaussianDensity
@@ -22,4 +24,6 @@ __all__ = [
     "ManifoldParzen",
     "NadarayaWatson",
     "ParzenWindows",
+    "SparseKernelCCA",
+    "SparseKernelPCA",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from pursuit.functions import Functions
 from pursuit.judging import Score
 from pursuit.losses import as_loss
 from pursuit.path import Path, SeparatePaths
+from pursuit.path_bounds import Training, TrainingRecord
 from pursuit.plan import Plan
 from pursuit.problem import Steps
 from pursuit.search import as_table
@@ -46,6 +48,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         cv: Any = 5,
         validation_fraction: float = 0.2,
         patience: int | None = None,
+        bound: str = "auto",
+        bound_alpha: float | None = None,
+        delta: float = 0.05,
         alpha: float | str = "cv",
         fit_intercept: bool = True,
         n_candidates: int | float | None = None,
@@ -72,6 +77,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         self.cv = cv
         self.validation_fraction = validation_fraction
         self.patience = patience
+        self.bound = bound
+        self.bound_alpha = bound_alpha
+        self.delta = delta
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.n_candidates = n_candidates
@@ -107,7 +115,10 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         plan = make_plan(self, X, Y, folded, weight, loss, score, is_class, is_shared)
         reporter = self._reporter(plan, X, y, weight)
         found = fit(plan, X, Y, weight, reporter)
-        self._set_attributes(self._attributes(found))
+        attributes = self._attributes(found)
+        self._set_attributes(attributes)
+        if loss.is_identity_linked or is_class:
+            self.path_ = self._recorded(attributes["path_"], plan, X, Y, weight)
         self.selection_ = plan.selection
         self.stop_reason_ = found.stop_reason
         self.search_ = as_table(found.trials)
@@ -139,6 +150,29 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             "_path_functions": found.functions(path.support),
             **_sized(path, found.sizes),
         }
+
+    def _recorded(
+        self, path: Any, plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray
+    ) -> Any:
+        """Return the path with what its bounds need of the training rows."""
+        counted, n_candidates = np.flatnonzero(weight > 0), len(plan.labels)
+        functions, place = self._path_functions, _places(path)
+
+        def values(path: Path) -> tuple[np.ndarray, np.ndarray]:
+            own = functions[[place[int(i)] for i in path.support]]
+            blocks = [block for _, block in value_blocks(own, X)]
+            return np.concatenate(blocks), own.rows
+
+        def recorded(path: Path, Y: np.ndarray) -> Path:
+            none = np.zeros(0, dtype=int)
+            training = Training(Y[:, counted], none, n_candidates, plan.is_class)
+            return replace(path, record=TrainingRecord(values, training, counted))
+
+        if isinstance(path, Path):
+            return recorded(path, Y)
+        return SeparatePaths(
+            tuple(recorded(p, Y[t : t + 1]) for t, p in enumerate(path.paths))
+        )
 
     def _set_attributes(self, attributes: dict[str, Any]) -> None:
         for name, value in attributes.items():
@@ -188,7 +222,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
                 "length of the path."
             )
         model = copy.copy(self)
-        model.path_ = self.path_.truncate(int(n))
+        model.path_ = _forgetful(self.path_.truncate(int(n)))
         model._path_functions = self._functions_of(model.path_.support)
         paths = [model.path_] if isinstance(model.path_, Path) else model.path_.paths
         model._set_attributes(_sized(model.path_, [len(p) for p in paths]))
@@ -212,7 +246,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         return self.atoms_.centers
 
     def _functions_of(self, support: np.ndarray) -> Functions:
-        place = {int(i): j for j, i in enumerate(self.path_.support)}
+        place = _places(self.path_)
         return self._path_functions[[place[int(i)] for i in support]]
 
     def _values(self, X: Any) -> np.ndarray:
@@ -284,6 +318,18 @@ def _sized(path: Any, sizes: Sequence[int]) -> dict[str, Any]:
     }
 
 
+def _places(path: Any) -> dict[int, int]:
+    """Return where each atom stands in the path's support."""
+    return {int(atom): j for j, atom in enumerate(path.support)}
+
+
+def _forgetful(path: Any) -> Any:
+    """Return the path without its hold on the training rows."""
+    if isinstance(path, Path):
+        return replace(path, record=None)
+    return SeparatePaths(tuple(replace(p, record=None) for p in path.paths))
+
+
 def _joined(paths: list[Path]) -> Path | SeparatePaths:
     return paths[0] if len(paths) == 1 else SeparatePaths(tuple(paths))
 
@@ -325,12 +371,12 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     backfit_every : int, default=1
         After how many steps all coefficients are optimised again, in between only
         the new one (and the constant).
-    selection : {"cv", "loo", "validation"} or None, default="cv"
+    selection : {"cv", "loo", "validation", "bound"} or None, default="cv"
         How the size is chosen on the path. "cv": lowest error of k-fold paths, then
         a fit to all data (above 10 000 rows with an integer `cv`: as "validation").
         "validation": a part is held out, and the best size on it is kept. "loo":
-        one fit, stopped by the closed-form leave-one-out error. None: all of
-        `max_support`.
+        one fit, stopped by the closed-form leave-one-out error. "bound": one fit,
+        stopped where a generalization bound stops falling. None: all of `max_support`.
     scoring : str, callable or None, default=None
         By which of scikit-learn's scores "cv" and "validation" compare sizes, widths
         and ridges. None: by the loss.
@@ -346,8 +392,16 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     validation_fraction : float, default=0.2
         The share held out by ``selection="validation"``.
     patience : int or None, default=None
-        Steps without improvement after which "validation" and "loo" stop. None: 5
-        for "loo", else 30 plus the best size so far.
+        Steps without improvement after which "validation", "loo" and "bound" stop.
+        None: 5 for "loo", else 30 plus the best size so far.
+    bound : {"auto", "vc", "mdl", "finite-class"}, default="auto"
+        What ``selection="bound"`` lowers, as in ``path_.bound``. "auto":
+        "finite-class" for classes, else "vc".
+    bound_alpha : float or None, default=None
+        The error that "vc" tolerates. None: 1 for classes, half of the targets'
+        standard deviation otherwise.
+    delta : float, default=0.05
+        The probability with which the bound may fail.
     alpha : float or "cv", default="cv"
         Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
         five ridges by the same folds as the size.

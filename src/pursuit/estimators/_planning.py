@@ -15,15 +15,22 @@ from pursuit._memory import budget
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Dictionary, OneKernel, Precomputed, Sample
-from pursuit.estimators._parameters import WHOLE, check_flag, is_number, is_whole
+from pursuit.estimators._parameters import (
+    WHOLE,
+    check_flag,
+    is_number,
+    is_whole,
+    positive_number,
+)
 from pursuit.functions import Functions
 from pursuit.losses import Loss, Squared
+from pursuit.path_bounds import KINDS, BoundRule, check_rule, default_kind
 from pursuit.plan import Plan
 from pursuit.problem import METHODS, Judge
 from pursuit.selection import CV_PATIENCE, Sites, hold_out, make_folds
 from pursuit.stopping import Patience
 
-SELECTIONS = ("cv", "loo", "validation", None)
+SELECTIONS = ("cv", "loo", "validation", "bound", None)
 
 # Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -90,6 +97,7 @@ def make_plan(
         selection=selection,
         tolerance=_tolerance(estimator.size_tolerance),
         patience=_patience(estimator.patience, selection),
+        bound=_bound(estimator, is_class, len(Y) if is_shared else 1, loss),
         loss=loss,
         score=score,
         method=estimator.method,
@@ -335,6 +343,28 @@ def _patience(value: Any, selection: str | None) -> Patience:
             f"patience={value!r} must be a whole number of at least 1, or None."
         )
     return Patience(int(value))
+
+
+def _bound(estimator: Any, is_class: bool, n_outputs: int, loss: Loss) -> BoundRule:
+    """Return which bound chooses the size; checked only where one does."""
+    check_choice("bound", estimator.bound, ("auto", *KINDS))
+    alpha, delta = estimator.bound_alpha, estimator.delta
+    if alpha is not None:
+        positive_number("bound_alpha", alpha)
+    if not is_number(delta) or not 0 < delta < 1:
+        raise ValueError(f"delta={delta!r} must be a number between 0 and 1.")
+    is_named = estimator.bound != "auto"
+    rule = BoundRule(
+        estimator.bound if is_named else default_kind(is_class), alpha, float(delta)
+    )
+    if estimator.selection == "bound":
+        check_rule(rule, is_class, n_outputs)
+        if not is_class and not loss.is_identity_linked:
+            raise ValueError(
+                f"selection='bound' is about functions in the span of kernels, which "
+                f"loss={estimator.loss!r} transforms: use selection='cv'."
+            )
+    return rule
 
 
 def _dtype(value: Any) -> np.dtype:

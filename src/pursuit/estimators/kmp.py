@@ -91,7 +91,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         self : KMPRegressor
             The fitted model.
         """
-        several = not is_named(self.loss, Poisson)
+        several = not is_named(self.loss, Poisson) and self.selection != "bound"
         X, y = self._validated(X, y, multi_output=several, y_numeric=True)
         Y = np.asarray(y, dtype=np.float64)
         self._is_single_output = Y.ndim == 1
@@ -142,8 +142,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         tags = super().__sklearn_tags__()
         is_positive = is_named(self.loss, Poisson)
         tags.target_tags.positive_only = is_positive
-        # One output then: scikit-learn's checks give several ones negative values.
-        tags.target_tags.multi_output = not is_positive
+        # One output then: scikit-learn's checks give several ones negative values. And
+        # Theorem 3 is about one.
+        tags.target_tags.multi_output = not is_positive and self.selection != "bound"
         tags.target_tags.single_output = True
         return tags
 
@@ -222,6 +223,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         cv: Any = 5,
         validation_fraction: float = 0.2,
         patience: int | None = None,
+        bound: str = "auto",
+        bound_alpha: float | None = None,
+        delta: float = 0.05,
         alpha: float | str = "cv",
         fit_intercept: bool = True,
         n_candidates: int | float | None = None,
@@ -251,6 +255,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
             cv=cv,
             validation_fraction=validation_fraction,
             patience=patience,
+            bound=bound,
+            bound_alpha=bound_alpha,
+            delta=delta,
             alpha=alpha,
             fit_intercept=fit_intercept,
             n_candidates=n_candidates,

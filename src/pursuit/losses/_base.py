@@ -95,6 +95,11 @@ class Loss(BaseEstimator):
         """Return the prediction that f stands for (the inverse link)."""
         return f
 
+    @property
+    def is_identity_linked(self) -> bool:
+        """Whether f itself is the prediction."""
+        return type(self).mean is Loss.mean
+
     def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
         """Return the loss with what depends on the scale of the targets as numbers."""
         return self

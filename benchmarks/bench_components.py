@@ -1,0 +1,272 @@
+"""Sparse kernel PCA beside KernelPCA and Nystroem + PCA; many rows; sparse KCCA.
+
+    python benchmarks/bench_components.py [--only speed|large|correlation]
+
+speed        fit and transform of 5000 rows at equal captured variance: that of
+             KernelPCA's 100 components (as many as it takes of the others)
+large        80 000 rows, 300 components within 2 GiB, peak memory of the process
+correlation  held-out canonical correlations on mfeat and nutrimouse; methods of
+             cca-zoo where it can be imported
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from sklearn.cross_decomposition import CCA
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.kernel_approximation import Nystroem
+from sklearn.model_selection import ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+from pursuit import SparseKernelCCA, SparseKernelPCA, datasets
+from pursuit.kernels import median_gamma
+
+ROWS, COMPONENTS, REPEATS = 5000, 100, 3
+
+# -- speed -------------------------------------------------------------------------
+
+
+def speed() -> None:
+    print("| data | method | points | components | time, s | ratio |")
+    print("|---|---|---|---|---|---|")
+    for name, X in speed_data():
+        gamma = median_gamma(X)
+        target = captured(kernel_pca("randomized", gamma).fit_transform(X))
+        for label, points, components, model in contestants(X, gamma, target):
+            spent = best_time(model.fit_transform, X)
+            if label.startswith("SparseKernelPCA, all"):
+                ours = spent
+            print(
+                f"| {name} | {label} | {points} | {components} | {spent:.2f} | "
+                f"{spent / ours:.2f} |",
+                flush=True,
+            )
+
+
+def speed_data() -> Iterator[tuple[str, np.ndarray]]:
+    rng = np.random.default_rng(0)
+    for name in ("california", "usps"):
+        X = datasets.load(name).data
+        rows = rng.permutation(len(X))[:ROWS]
+        yield name, scale(X[rows]) if name == "california" else X[rows]
+
+
+def contestants(X: np.ndarray, gamma: float, target: float) -> Iterator[tuple]:
+    """Yield label, points kept, components, and a model that captures the target."""
+    for label, how in {
+        "SparseKernelPCA, all rows": {"subsample": None},
+        "SparseKernelPCA, subsample=2000": {"subsample": 2000},
+        "SparseKernelPCA, subsample=1000": {"subsample": 1000},
+    }.items():
+        make = lambda n, how=how: SparseKernelPCA(n, gamma=gamma, **how)  # noqa: E731
+        longest = make(4 * COMPONENTS).fit(X)
+        variances = np.diagonal(longest.path_.covariance(True)).cumsum()
+        n = 1 + int(np.argmax(variances >= target)) if variances[-1] >= target else 0
+        if n:
+            yield label, n, n, make(n)
+    n = nystroem_size(X, gamma, target)
+    yield "Nystroem + PCA", n, n, nystroem(n, gamma, 0)
+    for solver in ("randomized", "arpack"):
+        yield f"KernelPCA, {solver}", len(X), COMPONENTS, kernel_pca(solver, gamma)
+
+
+def kernel_pca(solver: str, gamma: float) -> KernelPCA:
+    return KernelPCA(
+        COMPONENTS, kernel="rbf", gamma=gamma, eigen_solver=solver, random_state=0
+    )
+
+
+def nystroem(n: int, gamma: float, seed: int) -> object:
+    return make_pipeline(
+        Nystroem(gamma=gamma, n_components=n, random_state=seed), PCA()
+    )
+
+
+def nystroem_size(X: np.ndarray, gamma: float, target: float) -> int:
+    """Return how many random points capture the target, in the mean of three draws."""
+    n = COMPONENTS
+    while True:
+        found = [captured(nystroem(n, gamma, s).fit_transform(X)) for s in range(3)]
+        if np.mean(found) >= target:
+            return n
+        n = int(np.ceil(1.03 * n))
+
+
+def captured(T: np.ndarray) -> float:
+    return float(T.var(axis=0).sum())
+
+
+def best_time(work: Callable[[np.ndarray], object], X: np.ndarray) -> float:
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        work(X)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+# -- many rows ---------------------------------------------------------------------
+
+MEASURE = """
+import resource, sys, time
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import make_pipeline
+from pursuit import SparseKernelPCA, datasets
+from pursuit.kernels import median_gamma
+kind, rows, n = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+X = datasets.load("covtype").data[:, :10]
+X = X[np.random.default_rng(0).permutation(len(X))[:rows]].astype(np.float64)
+X = (X - X.mean(axis=0)) / X.std(axis=0)
+gamma = median_gamma(X)
+how = dict(gamma=gamma, max_memory="2 GiB", random_state=0)
+model = {
+    "subsample='auto'": lambda: SparseKernelPCA(n, **how),
+    "subsample=2000": lambda: SparseKernelPCA(n, subsample=2000, **how),
+    "n_candidates=59": lambda: SparseKernelPCA(
+        n, subsample=None, n_candidates=59, **how),
+    "Nystroem + PCA": lambda: make_pipeline(
+        Nystroem(gamma=gamma, n_components=n, random_state=0), PCA()),
+}[kind]()
+SparseKernelPCA(5).fit(X[:300])
+start = time.perf_counter()
+T = model.fit_transform(X)
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+print(seconds, peak, T.var(axis=0).sum())
+"""
+
+
+def large(rows: int, n: int) -> None:
+    print("| method | rows | components | time, s | peak of the process | captured |")
+    print("|---|---|---|---|---|---|")
+    for kind in (
+        "subsample='auto'",
+        "subsample=2000",
+        "Nystroem + PCA",
+        "n_candidates=59",
+    ):
+        found = subprocess.run(
+            [sys.executable, "-c", MEASURE, kind, str(rows), str(n)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        spent, peak, variance = map(float, found.stdout.split())
+        print(
+            f"| {kind} | {rows} | {n} | {spent:.1f} | {peak:.0f} MiB | "
+            f"{variance:.4f} |",
+            flush=True,
+        )
+
+
+# -- correlations ------------------------------------------------------------------
+
+
+def correlation() -> None:
+    print("| data | method | rows kept | held-out correlation | fit, s |")
+    print("|---|---|---|---|---|")
+    mfeat, mice = datasets.load("mfeat").views, datasets.load("nutrimouse").views
+    compare("mfeat", mfeat["fou"], mfeat["kar"], 5, 1000, 3, 300)
+    compare("nutrimouse", mice["gene"], mice["lipid"], 2, 30, 20, 20)
+
+
+def compare(
+    name: str,
+    X: np.ndarray,
+    Y: np.ndarray,
+    n: int,
+    n_train: int,
+    n_splits: int,
+    n_support: int,
+) -> None:
+    """Print mean correlations of the first ``n`` pairs on rows held out."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    splits = ShuffleSplit(n_splits, train_size=n_train, random_state=0)
+    for train, test in splits.split(X):
+        x, y = StandardScaler().fit(X[train]), StandardScaler().fit(Y[train])
+        parts = [(x.transform(X[rows]), y.transform(Y[rows])) for rows in (train, test)]
+        for label, model in correlators(n, n_support).items():
+            start = time.perf_counter()
+            model.fit(*parts[0])
+            spent = time.perf_counter() - start
+            value = paired_correlation(*variates(model, *parts[1]))
+            kept = getattr(model, "n_support_", n_train)
+            found.setdefault(label, []).append((kept, value, spent))
+    for label, rows in found.items():
+        kept, value, spent = np.mean(rows, axis=0)
+        error = np.std([row[1] for row in rows]) / np.sqrt(len(rows))
+        print(
+            f"| {name} | {label} | {kept:.0f} | {value:.3f} ± {error:.3f} | "
+            f"{spent:.2f} |",
+            flush=True,
+        )
+
+
+def correlators(n: int, n_support: int) -> dict[str, object]:
+    few = max(20, n_support // 3)
+    models: dict[str, object] = {
+        f"SparseKernelCCA, {n_support} pairs": SparseKernelCCA(
+            n, max_support=n_support
+        ),
+        f"SparseKernelCCA, {few} pairs": SparseKernelCCA(n, max_support=few),
+        f"the same, pairs at random, {few}": SparseKernelCCA(
+            n, max_support=few, n_candidates=1
+        ),
+        "SparseKernelCCA, linear": SparseKernelCCA(
+            n, max_support=n_support, kernel="linear"
+        ),
+        "scikit-learn CCA": CCA(n, max_iter=2000),
+    }
+    return models | zoo(n)
+
+
+def zoo(n: int) -> dict[str, object]:
+    """Return dense methods of cca-zoo, where it is installed."""
+    try:
+        from cca_zoo.linear import RidgeCCA  # type: ignore[import-not-found]
+        from cca_zoo.nonparametric import KCCA  # type: ignore[import-not-found]
+    except ImportError:
+        return {}
+    return zoo_models(n, RidgeCCA, KCCA)
+
+
+def zoo_models(n: int, ridge: type, kernel: type) -> dict[str, object]:
+    return {"cca-zoo ridge CCA": ridge(n), "cca-zoo KCCA": kernel(n)}
+
+
+def variates(model: object, X: np.ndarray, Y: np.ndarray) -> tuple:
+    return tuple(model.transform(X, Y))  # type: ignore[attr-defined]
+
+
+def paired_correlation(T: np.ndarray, U: np.ndarray) -> float:
+    pairs = zip(T.T, U.T, strict=True)
+    return float(np.mean([np.corrcoef(t, u)[0, 1] for t, u in pairs]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=("speed", "large", "correlation"))
+    parser.add_argument("--rows", type=int, default=80_000)
+    parser.add_argument("--components", type=int, default=300)
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if args.only in (None, "speed"):
+        speed()
+    if args.only in (None, "large"):
+        large(args.rows, args.components)
+    if args.only in (None, "correlation"):
+        correlation()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,521 @@
+r"""Generalization bounds: plain functions of numbers.
+
+Each holds with probability ``1 - delta`` over the draw of ``m`` independent training
+rows, under the assumptions that its docstring states.  The answer is a
+:class:`Bound`: a float that knows the largest value its loss can take, and so whether
+it says anything (``is_vacuous``).  A value above that is returned as it is: its course
+along a path may still tell where to stop.
+
+``path_.bound(...)`` of a fitted model reads the numbers off its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import e, inf, isfinite, lgamma, log, log2, sqrt
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "Bound",
+    "BoundCurve",
+    "cca",
+    "finite_class",
+    "kpca_compression",
+    "kpca_eigenvalues",
+    "mdl",
+    "svm_leave_one_out",
+    "vc",
+]
+
+
+class Bound(float):
+    """A bound's value, and the largest value of the loss that it bounds.
+
+    Parameters
+    ----------
+    value : float
+    ceiling : float
+        The loss never exceeds it, so a bound of this much or more says nothing.
+    """
+
+    ceiling: float
+
+    def __new__(cls, value: float, ceiling: float = 1.0) -> Bound:  # noqa: D102
+        bound = super().__new__(cls, value)
+        bound.ceiling = float(ceiling)
+        return bound
+
+    def __getnewargs__(self) -> Any:
+        return float(self), self.ceiling
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the loss could not be larger anyway."""
+        return not self < self.ceiling
+
+    def __repr__(self) -> str:
+        note = f", vacuous: the loss is at most {self.ceiling:g}"
+        return f"Bound({float(self):.6g}{note if self.is_vacuous else ''})"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCurve:
+    """A bound at sizes 0, 1, ... of a path; an array where one is wanted.
+
+    Attributes
+    ----------
+    kind : str
+        Which bound.
+    values : ndarray of shape (n_steps + 1,)
+    ceiling : float
+        The largest value of the loss.
+    """
+
+    kind: str
+    values: np.ndarray
+    ceiling: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, size: Any) -> Any:
+        found = self.values[size]
+        return Bound(found, self.ceiling) if np.ndim(found) == 0 else found
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype)
+
+    @property
+    def best_size(self) -> int:
+        """The size of the lowest bound, the smallest of several."""
+        return int(np.argmin(self.values))
+
+    @property
+    def lowest(self) -> Bound:
+        """The lowest bound."""
+        return Bound(self.values.min(), self.ceiling)
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether even the lowest says nothing."""
+        return self.lowest.is_vacuous
+
+    def __repr__(self) -> str:
+        return (
+            f"BoundCurve({self.kind!r}, lowest {self.lowest!r} at size "
+            f"{self.best_size} of {len(self) - 1})"
+        )
+
+
+# -- classifiers -------------------------------------------------------------------
+
+
+def mdl(
+    n_samples: int,
+    n_errors: int,
+    n_candidates: int,
+    n_chosen: int,
+    weight_bits: float,
+    *,
+    n_weights: int | None = None,
+    n_classes: int = 2,
+    label_bits: float | None = None,
+    delta: float = 0.05,
+) -> Bound:
+    r"""Bound the error rate of a sparse classifier by its description length.
+
+    .. math:: 2 C \ln 2 - \frac{2}{l} \ln\delta, \qquad C = \frac{1}{l\,b} \left[
+        \log_2 \binom{l}{e} + e \log_2(c - 1) + \log_2 \binom{M}{N} + W p \right]
+
+    with ``c`` classes: which of the ``l`` rows are wrong and what they are instead,
+    which of ``M`` atoms were chosen, and ``W`` weights of ``p`` bits.
+
+    Parameters
+    ----------
+    n_samples : int
+        ``l``.
+    n_errors : int
+        ``e``, training errors of the classifier with its weights rounded.
+    n_candidates, n_chosen : int
+        ``M`` atoms in the dictionary, ``N`` of them in the model.
+    weight_bits : float
+        ``p``.
+    n_weights : int, optional
+        ``W``; ``N`` if not given, more with a constant or several outputs.
+    n_classes : int
+    label_bits : float, optional
+        ``b``, what a label takes uncompressed; :math:`\log_2 c` if not given.
+    delta : float
+        The probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes independent rows, and ``N``, ``e`` and ``p`` fixed beforehand: a code would
+    have to name them too, which the report leaves out as small.  Vapnik's theorem is
+    about two classes.  For more, the report divides by :math:`\log_2 c`; the union
+    bound behind it supports ``label_bits=1`` only.
+
+    References
+    ----------
+    .. [1] P. Vincent and Y. Bengio, "Kernel Matching Pursuit", technical report, 2000
+       (after V. Vapnik, "The Nature of Statistical Learning Theory", 1995).
+    """
+    _check_counts(n_samples=n_samples, n_errors=n_errors, n_candidates=n_candidates)
+    _check_share("n_errors", n_errors, "n_samples", n_samples)
+    delta = _checked_delta(delta)
+    if n_classes < 2:
+        raise ValueError(f"n_classes={n_classes!r} must be at least 2.")
+    per_label = log2(n_classes) if label_bits is None else label_bits
+    wrong = _log_binomial(n_samples, n_errors) + n_errors * log(n_classes - 1)
+    nats = wrong + _log_class_size(n_candidates, n_chosen, weight_bits, n_weights)
+    return Bound(2 * nats / (n_samples * per_label) - 2 / n_samples * log(delta))
+
+
+def finite_class(
+    n_samples: int,
+    n_errors: int,
+    n_candidates: int,
+    n_chosen: int,
+    weight_bits: float,
+    *,
+    n_weights: int | None = None,
+    delta: float = 0.05,
+) -> Bound:
+    r"""Bound the error rate of one of finitely many classifiers.
+
+    .. math:: \hat e + a \left(1 + \sqrt{1 + 2 \hat e / a}\right), \qquad
+        a = \frac{\ln F - \ln\delta}{l}, \quad
+        \ln F = \ln\binom{M}{N} + W p \ln 2
+
+    with :math:`\hat e = e / l` the training error rate.
+
+    Parameters
+    ----------
+    n_samples, n_errors, n_candidates, n_chosen, weight_bits, n_weights, delta
+        As in :func:`mdl`.
+
+    Notes
+    -----
+    Assumes independent rows, and a class (``M`` atoms, ``N`` of them, ``W`` weights of
+    ``p`` bits) fixed beforehand; it then holds for every function of the class at
+    once, however it was found.  Any number of classes.
+
+    References
+    ----------
+    .. [1] P. Vincent and Y. Bengio, "Kernel Matching Pursuit", technical report, 2000
+       (after V. Vapnik, "The Nature of Statistical Learning Theory", 1995).
+    """
+    _check_counts(n_samples=n_samples, n_errors=n_errors, n_candidates=n_candidates)
+    _check_share("n_errors", n_errors, "n_samples", n_samples)
+    nats = _log_class_size(n_candidates, n_chosen, weight_bits, n_weights)
+    rate = n_errors / n_samples
+    a = (nats - log(_checked_delta(delta))) / n_samples
+    return Bound(rate + a * (1 + sqrt(1 + 2 * rate / a)))
+
+
+def svm_leave_one_out(n_support: float, n_samples: int) -> Bound:
+    r"""Bound a support vector machine's expected error rate by :math:`E[\#SV] / l`.
+
+    Parameters
+    ----------
+    n_support : float
+        The expected number of support vectors; one machine's is an estimate of it.
+    n_samples : int
+        ``l``.
+
+    Notes
+    -----
+    In expectation over training sets (of ``l - 1`` rows), not with high probability:
+    a row that is no support vector is classified rightly when it is left out.
+
+    References
+    ----------
+    .. [1] V. Vapnik, "The Nature of Statistical Learning Theory", 1995.
+    """
+    _check_counts(n_support=n_support, n_samples=n_samples)
+    return Bound(n_support / n_samples)
+
+
+# -- regression and correlation ----------------------------------------------------
+
+
+def vc(
+    n_samples: int,
+    n_chosen: int,
+    n_errors: int,
+    *,
+    dimension: int | None = None,
+    delta: float = 0.05,
+) -> Bound:
+    r"""Bound the share of rows with ``|f(x) - y| > alpha`` (Theorem 3).
+
+    .. math:: \frac{2}{m-k-t} \left[ (d+1) \log_2 \frac{4e(m-k-t)}{d+1} +
+        k \log_2 \frac{em}{k} + t \log_2 \frac{e(m-k)}{t} +
+        \log_2 \frac{2m^2}{\delta} \right]
+
+    A term ``k log(./k)`` or ``t log(./t)`` is 0 at 0.
+
+    Parameters
+    ----------
+    n_samples : int
+        ``m``.
+    n_chosen : int
+        ``k``, training points that the model's kernels are centred on.
+    n_errors : int
+        ``t``, rows outside these with a training error above ``alpha``.
+    dimension : int, optional
+        ``d``, functions in the span; ``k`` if not given, ``k + 1`` with a constant.
+    delta : float
+        The probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes independent rows and an ``alpha`` fixed beforehand.  It holds for every
+    function in the span of the chosen kernels, so for any loss, ridge or weights, and
+    for all ``k`` and ``t`` at once.  Logarithms are to base 2.
+
+    References
+    ----------
+    .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
+    """
+    _check_counts(n_samples=n_samples, n_chosen=n_chosen, n_errors=n_errors)
+    delta = _checked_delta(delta)
+    m, k, t = n_samples, n_chosen, n_errors
+    _check_share("n_chosen + n_errors", k + t, "n_samples", m)
+    d = k if dimension is None else dimension
+    rest = m - k - t
+    if rest == 0:
+        return Bound(inf)
+    bits = (d + 1) * log2(4 * e * rest / (d + 1)) + _times_log2(k, e * m)
+    bits += _times_log2(t, e * (m - k)) + log2(2 * m**2 / delta)
+    return Bound(2 / rest * bits)
+
+
+def cca(
+    n_samples: int,
+    n_chosen: int,
+    n_errors: int,
+    *,
+    dimension: int | None = None,
+    delta: float = 0.05,
+) -> Bound:
+    r"""Bound the share of pairs with ``|f_x(x) - f_y(y)| > alpha`` (Theorem 4).
+
+    The same form as :func:`vc`.
+
+    Parameters
+    ----------
+    n_samples, n_chosen, n_errors, delta
+        As in :func:`vc`; ``n_errors`` counts pairs outside the chosen ones.
+    dimension : int, optional
+        ``d`` in :func:`vc`; ``k`` if not given, as printed.
+
+    Notes
+    -----
+    Assumes independent pairs and an ``alpha`` fixed beforehand.  The proof is that of
+    Theorem 3, but here both projections have ``k`` coefficients (and a constant, where
+    they are centred): it supports ``dimension=2 * k`` (``2 * k + 1``), which
+    :meth:`pursuit.SparseKernelCCA.bound` uses.
+
+    References
+    ----------
+    .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
+    """
+    return vc(n_samples, n_chosen, n_errors, dimension=dimension, delta=delta)
+
+
+# -- subspaces ---------------------------------------------------------------------
+
+
+def kpca_compression(
+    n_samples: int,
+    n_chosen: int,
+    mean_residual: float,
+    *,
+    sup: float = 1.0,
+    delta: float = 0.05,
+) -> Bound:
+    r"""Bound the expected residual of a subspace spanned by training points.
+
+    .. math:: \hat r_t + \sqrt{\frac{R^2}{2(m-t)} \left[
+        t \ln\frac{em}{t} + \ln\frac{2m}{\delta} \right]}
+
+    Theorem 2, and with ``R = 1`` (Gaussian kernel) Corollary 1, before the minimum
+    over ``t`` is taken: they hold for all ``t`` at once, and more points only lower
+    the residual, so the lowest value so far bounds every larger subspace.
+
+    Parameters
+    ----------
+    n_samples : int
+        ``m``.
+    n_chosen : int
+        ``t``, points that span the subspace.
+    mean_residual : float
+        The mean of ``|phi(x) - P phi(x)|**2`` over the ``m - t`` other rows.
+    sup : float
+        ``R``, the largest value that the residual can take: that of ``k(x, x)``.
+    delta : float
+        The probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes independent rows and a known ``sup``.  The choice of the points may depend
+    on the rows in any way.  Printed with ``R`` under the root, which Hoeffding's
+    inequality gives only for ``R = 1``.
+
+    References
+    ----------
+    .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
+    """
+    _check_counts(n_samples=n_samples, n_chosen=n_chosen, mean_residual=mean_residual)
+    _check_share("n_chosen", n_chosen, "n_samples", n_samples)
+    penalty = compression_penalty(n_samples, n_chosen, sup=sup, delta=delta)
+    return Bound(mean_residual + penalty, sup)
+
+
+def compression_penalty(
+    n_samples: int, n_chosen: int, *, sup: float, delta: float
+) -> float:
+    """Return what :func:`kpca_compression` adds to the residual: it grows with size."""
+    m, t = n_samples, n_chosen
+    if m == t:
+        return inf
+    nats = t * log(e * m / t) if t else 0.0
+    nats += log(2 * m / _checked_delta(delta))
+    return sup * sqrt(nats / (2 * (m - t)))
+
+
+def kpca_eigenvalues(
+    n_samples: int,
+    n_components: int,
+    tail: float,
+    mean_squared_diagonal: float,
+    *,
+    sup: float = 1.0,
+    delta: float = 0.05,
+) -> Bound:
+    r"""Bound the expected residual of kernel PCA by the eigenvalues it leaves out.
+
+    .. math:: \frac1m \sum_{j>t} \lambda_j + \frac{1+\sqrt t}{\sqrt m}
+        \sqrt{\frac2m \sum_i k(x_i, x_i)^2} + R^2 \sqrt{\frac{18}{m}
+        \ln\frac{2m}{\delta}}
+
+    before the minimum over ``t``, as in :func:`kpca_compression`.
+
+    Parameters
+    ----------
+    n_samples : int
+        ``m``.
+    n_components : int
+        ``t``.
+    tail : float
+        The sum of the eigenvalues of the (not centred) kernel matrix after the first
+        ``t``.
+    mean_squared_diagonal : float
+        The mean of ``k(x, x)**2`` over the rows.
+    sup : float
+        ``R**2``, the largest ``k(x, x)``.
+    delta : float
+        The probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes independent rows and a known ``sup``.
+
+    References
+    ----------
+    .. [1] J. Shawe-Taylor, C. Williams, N. Cristianini and J. Kandola, "On the
+       eigenspectrum of the Gram matrix and the generalization error of kernel-PCA",
+       IEEE Transactions on Information Theory 51, 2510-2522, 2005.
+    """
+    _check_counts(n_samples=n_samples, n_components=n_components, tail=tail)
+    m, t = n_samples, n_components
+    value = tail / m + (1 + sqrt(t)) / sqrt(m) * sqrt(2 * mean_squared_diagonal)
+    value += sup * sqrt(18 / m * log(2 * m / _checked_delta(delta)))
+    return Bound(value, sup)
+
+
+# -- parts -------------------------------------------------------------------------
+
+
+def _log_class_size(
+    n_candidates: int, n_chosen: int, weight_bits: float, n_weights: int | None
+) -> float:
+    """Return the logarithm of the number of functions."""
+    n_weights = n_chosen if n_weights is None else n_weights
+    _check_counts(n_chosen=n_chosen, weight_bits=weight_bits, n_weights=n_weights)
+    _check_share("n_chosen", n_chosen, "n_candidates", n_candidates)
+    return _log_binomial(n_candidates, n_chosen) + n_weights * weight_bits * log(2)
+
+
+def _log_binomial(n: float, k: float) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def _times_log2(n: int, numerator: float) -> float:
+    return n * log2(numerator / n) if n else 0.0
+
+
+def _checked_delta(delta: float) -> float:
+    if not 0 < delta < 1:
+        raise ValueError(f"delta={delta!r} must be a number between 0 and 1.")
+    return float(delta)
+
+
+def _check_counts(**values: float) -> None:
+    for name, value in values.items():
+        least = 1 if name == "n_samples" else 0
+        if not (isfinite(value) and value >= least):
+            raise ValueError(
+                f"{name}={value!r} must be a finite number of at least {least}."
+            )
+
+
+def _check_share(name: str, part: float, of: str, whole: float) -> None:
+    if part > whole:
+        raise ValueError(f"{name}={part!r} must be at most {of}={whole!r}.")
+
+
+# -- weights in few bits -----------------------------------------------------------
+
+
+def rounded(weights: np.ndarray, bits: int) -> np.ndarray:
+    r"""Return weights on :math:`2^p` equal levels, up to a common positive factor.
+
+    The levels are the middles of :math:`2^p` equal parts of ``[-s, s]``, ``s`` the
+    largest magnitude; the answer is in units of ``s``, which no decision by sign or by
+    the largest output depends on, so nothing but ``p`` bits a weight need be sent.
+    """
+    largest = np.abs(weights).max(initial=0.0)
+    if largest == 0.0:
+        return np.zeros_like(weights)
+    n_levels = 2.0**bits
+    level = np.floor((weights / largest + 1.0) * (n_levels / 2))
+    return (np.clip(level, 0, n_levels - 1) + 0.5) * (2 / n_levels) - 1.0
+
+
+# More bits than this are those of a double.
+MOST_BITS = 52
+# How many numbers of bits are tried at a time.
+_AT_ONCE = 8
+
+
+def fewest_bits(
+    are_kept: Callable[[np.ndarray], np.ndarray], weights: np.ndarray
+) -> int:
+    """Return the fewest bits with which the rounded weights do what they should.
+
+    ``are_kept`` is given several roundings of the weights, stacked, and answers True
+    or False for each.
+    """
+    for start in range(1, MOST_BITS + 1, _AT_ONCE):
+        tried = np.arange(start, min(start + _AT_ONCE, MOST_BITS + 1))
+        kept = are_kept(np.stack([rounded(weights, int(bits)) for bits in tried]))
+        if kept.any():
+            return int(tried[np.argmax(kept)])
+    return 64

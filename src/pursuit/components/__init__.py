@@ -1,0 +1,1 @@
+"""Sparse kernel PCA and CCA: choose a point, deflate, go on."""

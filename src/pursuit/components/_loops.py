@@ -1,0 +1,40 @@
+"""Compiled inner loops."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def choose_among(A, D, least, n_picks):
+    """Return which of a few columns the deflation would take, in order.
+
+    ``A`` holds the inner products of the columns, ``D`` their values at each other's
+    rows; both are overwritten.  A column whose residual falls below ``least`` is
+    passed over.  The result is a guess that the choice checks.
+    """
+    n = len(least)
+    picks = np.empty(n_picks, dtype=np.int64)
+    is_open = np.ones(n, dtype=np.bool_)
+    for step in range(n_picks):
+        best = -1
+        top = 0.0
+        for k in range(n):
+            if is_open[k] and D[k, k] > least[k] and A[k, k] > top * D[k, k]:
+                top = A[k, k] / D[k, k]
+                best = k
+        if best < 0:
+            return picks[:step]
+        picks[step] = best
+        is_open[best] = False
+        root = np.sqrt(D[best, best])
+        g = D[best] / root
+        q = A[best] / root
+        squared = A[best, best] / D[best, best]
+        for i in range(n):
+            if is_open[i]:
+                for k in range(n):
+                    D[i, k] -= g[i] * g[k]
+                    A[i, k] += g[i] * (squared * g[k] - q[k]) - q[i] * g[k]
+    return picks

@@ -1,0 +1,234 @@
+"""How points are chosen, and the subspaces that those of sparse KPCA span."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from pursuit._progress import Progress
+from pursuit.bounds import compression_penalty
+from pursuit.expansions import kernel_blocks
+from pursuit.functions import Columns, Functions, KernelFunctions
+from pursuit.kernels import Kernel
+
+from .deflation import Steps, View, run
+from .subspaces import SubspacePath, mean_products
+from .variance import LOOKS_EACH, MOST, DrawnVariance, LargestVariance
+
+REASONS = {
+    "interrupted": "interrupted: stopped by the user",
+    "exhausted": "exhausted: no other row lies outside the span of the chosen ones by "
+    "more than tol",
+    "share": "share: as much is captured as was asked for",
+    "bound": "bound: no larger subspace can have a lower bound",
+    "max_support": "max_support: as many points as were asked for",
+}
+
+# Vectors (of all rows) that a deflation holds besides the factor.
+_VECTORS = (LOOKS_EACH + 6) * MOST
+# The share of the memory that is counted on: the rest is for what lives for a moment.
+_COUNTED_SHARE = 0.8
+_LEAST_BLOCK = 64
+# What a residual may fall below zero by rounding, as a share of the largest k(x, x).
+_NEGATIVE = 1e-6
+
+Stop = Callable[[View, int], str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Choosing:
+    """How points are chosen.
+
+    Attributes
+    ----------
+    max_steps : int
+    sample : ndarray of int, optional
+        The rows on which the choice is made; all if not given.
+    n_drawn : int, optional
+        Candidates drawn anew at each step; all rows of the sample if not given.
+    tol : float
+    memory : int
+        Bytes that the fit may use.
+    seed : int
+    verbose : int or bool
+    """
+
+    max_steps: int
+    sample: np.ndarray | None
+    n_drawn: int | None
+    tol: float
+    memory: int
+    seed: int
+    verbose: int | bool
+
+    def points(self, kernel: Kernel | None, X: Any) -> Any:
+        """Return the rows of the sample; of a matrix of kernel values, its block."""
+        if self.sample is None:
+            return X
+        return X[self.sample] if kernel else X[np.ix_(self.sample, self.sample)]
+
+    def rows(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the numbers of chosen rows of the sample among all rows."""
+        return chosen.copy() if self.sample is None else self.sample[chosen]
+
+    def view(self, kernel: Kernel | None, points: Any, n_views: int = 1) -> View:
+        """Return the deflation of a kernel on the sample, yet to begin."""
+        n_rows = points.shape[0]
+        state = 8 * n_rows * (self.max_steps + _VECTORS)
+        least = 8 * n_rows * _LEAST_BLOCK
+        room = int(_COUNTED_SHARE * self.memory / n_views) - state
+        if room < least:
+            needed = n_views * (state + least) / _COUNTED_SHARE / 2**20
+            raise ValueError(
+                f"max_memory allows {self.memory / 2**20:.0f} MiB, but choosing "
+                f"{self.max_steps} points among {n_rows} rows needs {needed:.0f} MiB "
+                "besides the kernel: raise max_memory, or lower max_support or "
+                "subsample."
+            )
+        # Drawn candidates are evaluated as they are drawn: nothing to store.
+        room = room if self.n_drawn is None else least
+        atoms = _functions(kernel, points).on(points, room)
+        return View(atoms, diagonal(kernel, points), self.max_steps, self.tol)
+
+    def run(self, choice: Steps, stop: Callable[[], str | None], view: View) -> str:
+        """Take steps to their end, with a progress bar; return why they ended."""
+        total = view.residual.sum()
+        with Progress(self.max_steps, "choosing", self.verbose, "point") as progress:
+
+            def watched() -> str | None:
+                left = view.residual.sum() / total
+                progress.show(choice.n_steps, captured=1 - left)
+                return stop()
+
+            reason = run(choice, self.max_steps, watched)
+            progress.show(choice.n_steps, captured=1 - view.residual.sum() / total)
+        if reason == "interrupted":
+            if not choice.n_steps:
+                raise KeyboardInterrupt
+            warnings.warn(
+                f"The fit was interrupted after {choice.n_steps} points; the model is "
+                "the one found so far.",
+                stacklevel=4,
+            )
+        return reason
+
+
+def _functions(kernel: Kernel | None, points: Any) -> Functions:
+    """Return the kernel on all points."""
+    every = np.arange(points.shape[0])
+    if kernel is None:
+        return Columns(every, len(every), on_rows=True)
+    return KernelFunctions(points, every, True, kernel)
+
+
+def diagonal(kernel: Kernel | None, X: Any) -> np.ndarray:
+    """Return ``k(x, x)`` of the rows, or say what is wrong with it."""
+    values = np.diagonal(X) if kernel is None else kernel.diag(X)
+    values = np.asarray(values, dtype=np.float64)
+    if values.min() < 0 or not values.max() > 0:
+        raise ValueError(
+            f"The kernel has k(x, x) from {values.min():g} to {values.max():g}; it "
+            "must be positive semi-definite and not zero on all rows."
+        )
+    return values
+
+
+def choose_points(
+    how: Choosing, kernel: Kernel | None, X: Any, stop: Stop
+) -> SubspacePath:
+    """Return the subspaces that capture the variance of the rows greedily."""
+    view = how.view(kernel, how.points(kernel, X))
+    choice: LargestVariance | DrawnVariance
+    if how.n_drawn is None:
+        choice = LargestVariance(view, how.max_steps)
+    else:
+        rng = np.random.default_rng(how.seed)
+        choice = DrawnVariance(view, how.max_steps, how.n_drawn, rng)
+    reason = how.run(choice, lambda: stop(view, choice.n_steps), view)
+    rows, triangle = how.rows(choice.atoms), checked_triangle(view, choice.atoms)
+    if how.sample is None:
+        # An interrupt may have come between the factor's step and the choice's.
+        blocks = iter([(view.factor[: choice.n_steps].T,)])
+    else:
+        blocks = ((Z,) for Z in coordinate_blocks(kernel, X, rows, triangle))
+    n, total, products = mean_products(blocks)
+    diag = diagonal(kernel, X)
+    return SubspacePath(
+        atoms=rows,
+        gains=choice.gains.copy(),
+        triangle=triangle,
+        means=total / n,
+        moments=products / n,
+        total=float(diag.mean()),
+        sup=float(diag.max()),
+        n_samples=n,
+        stop_reason=reason,
+    )
+
+
+def checked_triangle(view: View, chosen: np.ndarray) -> np.ndarray:
+    """Return Cholesky's factor of the chosen points' kernel values.
+
+    A ValueError says where the diagonal became negative on the way.
+    """
+    lowest, largest = view.residual.min(), view.diagonal.max()
+    if lowest < -_NEGATIVE * largest:
+        raise ValueError(
+            "The kernel is not positive semi-definite: after "
+            f"{view.n_steps} steps a row has the squared residual {lowest:g}."
+        )
+    return np.tril(view.factor[: len(chosen), chosen].T)
+
+
+def coordinate_blocks(
+    kernel: Kernel | None, X: Any, rows: np.ndarray, triangle: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Yield the coordinates of all rows in the span of some of them, in blocks."""
+    if kernel is None:
+        X, centers = X[:, rows], None
+    else:
+        centers = X[rows]
+    for _, K in kernel_blocks(kernel, X, centers):
+        yield solve_triangular(triangle, K.T, lower=True).T
+
+
+# -- rules that stop ---------------------------------------------------------------
+
+
+def until_share(share: float) -> Stop:
+    """Return a rule that stops where a share of the trace is captured."""
+
+    def stop(view: View, n_steps: int) -> str | None:
+        left = view.residual.sum()
+        return "share" if left <= (1 - share) * view.diagonal.sum() else None
+
+    return stop
+
+
+def until_bound(n_samples: int, sup: float, delta: float) -> Stop:
+    """Return a rule that stops where no larger subspace can have a lower bound.
+
+    What the bound adds to the residual grows with the size, and the residual is not
+    negative: once it alone reaches the lowest bound so far, that one is the minimum.
+    """
+    lowest = np.inf
+
+    def stop(view: View, n_steps: int) -> str | None:
+        nonlocal lowest
+        if n_steps == 0:
+            return None
+        penalty = compression_penalty(n_samples, n_steps, sup=sup, delta=delta)
+        n_outside = max(1, len(view.residual) - n_steps)
+        lowest = min(lowest, view.residual.sum() / n_outside + penalty)
+        return "bound" if penalty >= lowest else None
+
+    return stop
+
+
+def never(view: View, n_steps: int) -> None:
+    """Stop only where nothing is left."""

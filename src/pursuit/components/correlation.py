@@ -1,0 +1,127 @@
+"""Choosing pairs of points by their correlation: sparse kernel CCA."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pursuit._atoms import Atoms
+from pursuit._loops import first_largest
+
+from .deflation import DRIFT, Steps, View
+from .variance import DrawnVariance
+
+
+class LargestCorrelation(Steps):
+    r"""Choose by the correlation of a pair's two columns.
+
+    .. math:: \frac{\sum_j X_n[j,i] Y_n[j,i]}
+        {\sqrt{\sum_j X_n[j,i]^2 \sum_j Y_n[j,i]^2}}
+
+    with the kernels ``X`` and ``Y`` of two views of the same rows, both deflated at the
+    chosen index; the columns are centred first where ``center`` says so.
+    """
+
+    def __init__(self, first: View, second: View, max_steps: int, center: bool) -> None:
+        super().__init__(max_steps)
+        self.views, self._center = (first, second), center
+        ones = np.ones((1, first.atoms.n_rows))
+        self._squares = [v.atoms.squared_norms(ones)[0] for v in self.views]
+        self._means = [v.atoms.correlate(ones)[0] / ones.size for v in self.views]
+        self._floors = [1e-14 * s for s in self._squares]
+        self._cross = _cross_products(first.atoms, second.atoms)
+
+    def step(self) -> bool:
+        """Take one step; return False where no candidate is left."""
+        while True:
+            scores = self._scores()
+            i = first_largest(scores)
+            if i < 0:
+                return False
+            U = [view.columns(np.array([i]))[0] for view in self.views]
+            if self._holds(i, U, scores[i]):
+                self._take(i, U, scores[i] - 1.0)
+                return True
+
+    def _scores(self) -> np.ndarray:
+        n = self.views[0].atoms.n_rows if self._center else 0
+        a, b = (
+            s - n * mean**2 for s, mean in zip(self._squares, self._means, strict=True)
+        )
+        cross = self._cross - n * self._means[0] * self._means[1]
+        usable = (a > self._floors[0]) & (b > self._floors[1])
+        for view in self.views:
+            usable &= view.is_open
+        norms = np.sqrt(np.where(usable, a, 1.0)) * np.sqrt(np.where(usable, b, 1.0))
+        return _above_minus_one(cross, norms, usable)
+
+    def _holds(self, i: int, U: list[np.ndarray], score: float) -> bool:
+        """Return whether the columns bear the score out; correct it if not."""
+        for k, (view, u) in enumerate(zip(self.views, U, strict=True)):
+            self._squares[k][i], self._means[k][i] = u @ u, u.mean()
+            view.residual[i] = u[i]
+        self._cross[i] = U[0] @ U[1]
+        return abs(self._scores()[i] - score) <= DRIFT * score
+
+    def _take(self, i: int, U: list[np.ndarray], score: float) -> None:
+        first, second = self.views
+        g, h = (u / np.sqrt(v.residual[i]) for u, v in zip(U, self.views, strict=True))
+        both = np.array([g, h])
+        xg, xh = first.products(both)
+        yg, yh = second.products(both)
+        self._squares[0] -= 2 * g * xg - g**2 * (g @ g)
+        self._squares[1] -= 2 * h * yh - h**2 * (h @ h)
+        self._cross -= h * xh + g * yg - g * h * (g @ h)
+        self._means[0] -= g * g.mean()
+        self._means[1] -= h * h.mean()
+        first.deflate(i, g)
+        second.deflate(i, h)
+        self._record(i, score)
+
+
+def _cross_products(first: Atoms, second: Atoms) -> np.ndarray:
+    """Return the inner products of the columns of two views, some at a time."""
+    out = np.empty(first.n_atoms)
+    step = max(1, (1 << 21) // max(1, first.n_rows))
+    for start in range(0, first.n_atoms, step):
+        index = np.arange(start, min(start + step, first.n_atoms))
+        out[index] = np.einsum("ij,ij->i", first.columns(index), second.columns(index))
+    return out
+
+
+class DrawnCorrelation(DrawnVariance):
+    """As :class:`LargestCorrelation`, among a few candidates drawn at each step."""
+
+    def __init__(
+        self,
+        first: View,
+        second: View,
+        max_steps: int,
+        center: bool,
+        n_drawn: int,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(first, max_steps, n_drawn, rng)
+        self.views, self._center = (first, second), center
+
+    def _scored(self, drawn: np.ndarray, U: list[np.ndarray]) -> np.ndarray:
+        usable = np.ones(len(drawn), dtype=bool)
+        for view, u in zip(self.views, U, strict=True):
+            view.residual[drawn] = u[np.arange(len(drawn)), drawn]
+            usable &= view.is_open[drawn]
+        if self._center:
+            U = [u - u.mean(axis=1, keepdims=True) for u in U]
+        norms = np.prod([np.linalg.norm(u, axis=1) for u in U], axis=0)
+        cross = np.einsum("ij,ij->i", *U)
+        return _above_minus_one(cross, norms, usable & (norms > 0))
+
+    def _gain(self, score: float) -> float:
+        return score - 1.0
+
+
+def _above_minus_one(
+    cross: np.ndarray, norms: np.ndarray, usable: np.ndarray
+) -> np.ndarray:
+    """Return 1 plus the correlation, so that a score of 0 is left to what is closed."""
+    scores = np.zeros(len(cross))
+    np.divide(cross, norms, out=scores, where=usable)
+    return np.where(usable, np.maximum(1.0 + scores, 1e-300), 0.0)

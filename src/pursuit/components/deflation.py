@@ -1,0 +1,146 @@
+r"""The criterion-driven loop: choose a point, deflate, go on (sparse KPCA and KCCA).
+
+Letters: ``l`` rows, ``K`` their kernel matrix, ``K_n`` what deflation left of it after
+``n`` steps.  A step chooses the row ``i`` of the largest criterion and sets
+``K_{n+1} = K_n - u u' / u_i`` with ``u = K_n e_i``.
+
+No matrix is rewritten.  :class:`View` keeps the rows ``g = u / sqrt(u_i)`` of a partial
+Cholesky factor ``G`` (n, l), so that ``K_n = K - G'G``, and the criteria need sums over
+columns of ``K_n`` only, which follow the steps by recurrences such as
+
+.. math:: \sum_j K_{n+1}[j, i]^2 = \sum_j K_n[j, i]^2 - 2 g_i q_i + g_i^2 |g|^2,
+    \qquad q = K_n g.
+
+Each needs one product with ``K``, a pass.  The winner's criterion is computed from its
+column before it is taken: where the recurrence has lost digits, the choice is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pursuit._atoms import Atoms
+from pursuit._interrupts import is_repeated
+from pursuit._threads import one_blas_thread
+
+# Relative difference between the recurrence's criterion and the exact one that calls
+# for choosing anew with the exact value.
+DRIFT = 1e-6
+
+
+class View:
+    """One kernel on the rows, deflated step by step.
+
+    Parameters
+    ----------
+    atoms : Atoms
+        The kernel's columns, one for each row.
+    diagonal : ndarray of shape (l,)
+        ``k(x, x)``.
+    max_steps : int
+    tol : float
+        A row whose residual is below this share of ``k(x, x)`` counts as in the span.
+
+    Attributes
+    ----------
+    residual : ndarray of shape (l,)
+        The diagonal of ``K_n``.
+    """
+
+    def __init__(
+        self, atoms: Atoms, diagonal: np.ndarray, max_steps: int, tol: float
+    ) -> None:
+        self.atoms = atoms
+        self.diagonal, self.residual = diagonal, diagonal.copy()
+        self._least = tol * diagonal
+        self._factor = np.empty((max_steps, atoms.n_rows))
+        self.n_steps = 0
+        self._is_taken = np.zeros(atoms.n_rows, dtype=bool)
+
+    @property
+    def factor(self) -> np.ndarray:
+        """``G`` (n, l)."""
+        return self._factor[: self.n_steps]
+
+    @property
+    def is_open(self) -> np.ndarray:
+        """Which rows lie outside the span."""
+        return (self.residual > self._least) & ~self._is_taken
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """Return some columns (b, l) of ``K_n``."""
+        U = self.atoms.columns(index)
+        if self.n_steps:
+            at = np.ascontiguousarray(self.factor[:, index].T)
+            U = U - self.atoms.matmul(at, self.factor)
+        return U
+
+    def products(self, V: np.ndarray) -> np.ndarray:
+        """Return ``K_n v`` for vectors (m, l): one pass."""
+        P = self.atoms.correlate(V)
+        if self.n_steps:
+            inside = V @ self.factor.T
+            P -= self.atoms.matmul(inside, self.factor)
+        return P
+
+    def deflate(self, i: int, g: np.ndarray) -> None:
+        """Take the direction ``g``, that of row ``i``, out."""
+        self._factor[self.n_steps] = g
+        self.n_steps += 1
+        self.residual -= g**2
+        self._is_taken[i] = True
+
+
+class Steps:
+    """The steps taken by a criterion."""
+
+    def __init__(self, max_steps: int) -> None:
+        self._atoms = np.full(max_steps, -1)
+        self._gains = np.zeros(max_steps)
+        self.n_steps = 0
+
+    @property
+    def atoms(self) -> np.ndarray:
+        """The rows chosen so far."""
+        return self._atoms[: self.n_steps]
+
+    @property
+    def gains(self) -> np.ndarray:
+        """The criterion with which each won."""
+        return self._gains[: self.n_steps]
+
+    def _record(self, i: int, gain: float) -> None:
+        self._atoms[self.n_steps] = i
+        self._gains[self.n_steps] = gain
+        self.n_steps += 1
+
+    def step(self) -> bool:
+        """Take one step; return False where no candidate is left."""
+        raise NotImplementedError
+
+
+def run(
+    choice: Steps,
+    max_steps: int,
+    stop: Callable[[], str | None] = lambda: None,
+) -> str:
+    """Take steps until they are enough; return why they ended.
+
+    ``stop`` is asked before each step and answers None or a reason.  An interrupt
+    (Ctrl-C) ends the loop with the steps taken so far, a second one within two seconds
+    passes through.
+    """
+    try:
+        with one_blas_thread():
+            while choice.n_steps < max_steps:
+                if (reason := stop()) is not None:
+                    return reason
+                if not choice.step():
+                    return "exhausted"
+    except KeyboardInterrupt:
+        if is_repeated():
+            raise
+        return "interrupted"
+    return "max_support"

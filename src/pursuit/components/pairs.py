@@ -1,0 +1,109 @@
+"""Pairs of subspaces, of two views of the same rows: what sparse KCCA chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pursuit.kernels import Kernel
+
+from .choosing import Choosing, checked_triangle, coordinate_blocks, diagonal
+from .correlation import DrawnCorrelation, LargestCorrelation
+from .subspaces import SubspacePath, mean_products
+
+
+@dataclass(frozen=True, eq=False)
+class PairedPath:
+    """Nested pairs of subspaces, of two views of the same rows.
+
+    Attributes
+    ----------
+    first, second : SubspacePath
+        With the same rows chosen.
+    cross : ndarray of shape (n_steps, n_steps)
+        Mean products of the coordinates of the two.
+    """
+
+    first: SubspacePath
+    second: SubspacePath
+    cross: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def atoms(self) -> np.ndarray:
+        """The training row chosen at each step."""
+        return self.first.atoms
+
+    @property
+    def gains(self) -> np.ndarray:
+        """The correlation with which it won."""
+        return self.first.gains
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the path ends."""
+        return self.first.stop_reason
+
+    def cross_covariance(self, center: bool) -> np.ndarray:
+        """Return the covariance of the coordinates of the two, or mean products."""
+        if not center:
+            return self.cross
+        return self.cross - np.outer(self.first.means, self.second.means)
+
+    def truncate(self, size: int) -> PairedPath:
+        """Return the path's first ``size`` steps."""
+        return PairedPath(
+            self.first.truncate(size),
+            self.second.truncate(size),
+            self.cross[:size, :size],
+        )
+
+
+def choose_pairs(
+    how: Choosing, kernels: tuple[Kernel | None, ...], X: Any, Y: Any, center: bool
+) -> PairedPath:
+    """Return the pairs of subspaces whose points are correlated, greedily."""
+    data = (X, Y)
+    first, second = (
+        how.view(k, how.points(k, Z), n_views=2)
+        for k, Z in zip(kernels, data, strict=True)
+    )
+    choice: LargestCorrelation | DrawnCorrelation
+    if how.n_drawn is None:
+        choice = LargestCorrelation(first, second, how.max_steps, center)
+    else:
+        rng = np.random.default_rng(how.seed)
+        choice = DrawnCorrelation(
+            first, second, how.max_steps, center, how.n_drawn, rng
+        )
+    reason = how.run(choice, lambda: None, first)
+    rows = how.rows(choice.atoms)
+    triangles = [checked_triangle(view, choice.atoms) for view in (first, second)]
+    blocks = [
+        coordinate_blocks(k, Z, rows, triangle)
+        for k, Z, triangle in zip(kernels, data, triangles, strict=True)
+    ]
+    n, total, products = mean_products(zip(*blocks, strict=True))
+    total, products, k = total / n, products / n, len(rows)
+    parts = (slice(0, k), slice(k, None))
+    paths = []
+    for part, kernel, Z, triangle in zip(parts, kernels, data, triangles, strict=True):
+        diag = diagonal(kernel, Z)
+        paths.append(
+            SubspacePath(
+                atoms=rows,
+                gains=choice.gains.copy(),
+                triangle=triangle,
+                means=total[part],
+                moments=products[part, part],
+                total=float(diag.mean()),
+                sup=float(diag.max()),
+                n_samples=n,
+                stop_reason=reason,
+            )
+        )
+    return PairedPath(paths[0], paths[1], products[:k, k:])

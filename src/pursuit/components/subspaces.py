@@ -1,0 +1,151 @@
+"""The nested subspaces that chosen points span, and coordinates in them.
+
+The images of the chosen points, in the order of their choice, are made orthonormal one
+after the other (Gram-Schmidt, which on kernel values is Cholesky's factor): the first
+``n`` coordinates of a point are its projection on the span of the first ``n`` points,
+which is Nyström's map up to a rotation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, solve_triangular
+
+from pursuit.bounds import BoundCurve, kpca_compression
+
+
+@dataclass(frozen=True, eq=False)
+class SubspacePath:
+    """Nested subspaces of feature space, each spanned by one more training point.
+
+    A path is a value: nothing changes it.  ``len(path)`` is the number of points.
+
+    Attributes
+    ----------
+    atoms : ndarray of shape (n_steps,)
+        The training row chosen at each step.
+    gains : ndarray of shape (n_steps,)
+        The criterion with which it won.
+    triangle : ndarray of shape (n_steps, n_steps)
+        Lower triangular: ``triangle @ triangle.T`` is the kernel of the chosen points.
+    means : ndarray of shape (n_steps,)
+        Means of the coordinates over the training rows.
+    moments : ndarray of shape (n_steps, n_steps)
+        Mean products of the coordinates.
+    total : float
+        The mean of ``k(x, x)``.
+    sup : float
+        The largest ``k(x, x)``.
+    n_samples : int
+        The number of training rows.
+    stop_reason : str
+    """
+
+    atoms: np.ndarray
+    gains: np.ndarray
+    triangle: np.ndarray
+    means: np.ndarray
+    moments: np.ndarray
+    total: float
+    sup: float
+    n_samples: int
+    stop_reason: str
+
+    def __len__(self) -> int:
+        return len(self.atoms)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """The mean of ``|phi(x) - P phi(x)|**2`` over the rows, at sizes 0, 1, ..."""
+        captured = np.concatenate([[0.0], np.diagonal(self.moments).cumsum()])
+        return np.maximum(self.total - captured, 0.0)
+
+    def coordinates(self, K: np.ndarray) -> np.ndarray:
+        """Return coordinates (n, n_steps) from kernel values with the chosen points."""
+        return solve_triangular(self.triangle, K.T, lower=True).T
+
+    def covariance(self, center: bool) -> np.ndarray:
+        """Return the covariance of the coordinates, or their mean products."""
+        if not center:
+            return self.moments
+        return self.moments - np.outer(self.means, self.means)
+
+    def principal_directions(self, center: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return variances in falling order, and their directions as columns."""
+        values, V = eigh(self.covariance(center))
+        values, V = np.maximum(values[::-1], 0.0), V[:, ::-1]
+        largest = np.abs(V).argmax(axis=0)
+        return values, V * np.where(V[largest, np.arange(len(values))] < 0, -1.0, 1.0)
+
+    def bound(
+        self,
+        kind: str = "compression",
+        *,
+        delta: float = 0.05,
+        sup: float | None = None,
+    ) -> BoundCurve:
+        """Return a bound on the expected residual at sizes 0, 1, ...
+
+        Parameters
+        ----------
+        kind : {"compression"}
+            :func:`pursuit.bounds.kpca_compression`.
+        delta : float
+            The probability with which it may fail.
+        sup : float, optional
+            The largest value that ``k(x, x)`` can take.  If not given, the largest
+            among the training rows: right for kernels with a constant ``k(x, x)``,
+            such as the Gaussian, else only an estimate.
+        """
+        if kind != "compression":
+            raise ValueError(
+                f"kind={kind!r} is not known for subspaces: use 'compression', or the "
+                "functions of pursuit.bounds."
+            )
+        sup = self.sup if sup is None else sup
+        values = [
+            kpca_compression(self.n_samples, t, r, sup=sup, delta=delta)
+            for t, r in enumerate(self._outside_residuals())
+        ]
+        return BoundCurve(kind, np.array(values, dtype=np.float64), sup)
+
+    def _outside_residuals(self) -> np.ndarray:
+        """Return mean residuals over the rows that are not chosen."""
+        n_outside = np.maximum(self.n_samples - np.arange(len(self) + 1), 1)
+        return self.residuals * (self.n_samples / n_outside)
+
+    def truncate(self, size: int) -> SubspacePath:
+        """Return the path's first ``size`` steps."""
+        if not 0 <= size <= len(self):
+            raise ValueError(
+                f"size={size!r} is not on the path, which has sizes 0 to {len(self)}."
+            )
+        return replace(
+            self,
+            atoms=self.atoms[:size],
+            gains=self.gains[:size],
+            triangle=self.triangle[:size, :size],
+            means=self.means[:size],
+            moments=self.moments[:size, :size],
+        )
+
+
+def mean_products(blocks: Iterable[tuple[np.ndarray, ...]]) -> tuple[Any, ...]:
+    """Return ``n, sum(Z), Z'Z`` of blocks of rows, for one or for two coordinates.
+
+    Each block is a tuple of coordinates ``(Z,)`` or ``(Z, W)``; of two, the sums of
+    both and all their products, as of the columns of one wide array.
+    """
+    n, total, products = 0, np.zeros(0), np.zeros((0, 0))
+    for block in blocks:
+        Z = np.concatenate(block, axis=1)
+        if not n:
+            total, products = np.zeros(Z.shape[1]), np.zeros((Z.shape[1],) * 2)
+        n += len(Z)
+        total += Z.sum(axis=0)
+        products += Z.T @ Z
+    return n, total, products

@@ -1,0 +1,218 @@
+"""Choosing points by the variance that they capture: sparse kernel PCA."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pursuit._loops import first_largest
+
+from ._loops import choose_among
+from .deflation import DRIFT, Steps, View
+
+# A pooled column whose residual fell below this share of what it was when it was
+# fetched lost digits with it, and is fetched afresh.
+_STALE = 1e-2
+
+# Columns fetched at a pass, at the least and at the most; columns among which the next
+# winners are foreseen, for each of them.
+_FEWEST, MOST, LOOKS_EACH = 4, 32, 8
+
+# What the latest round counts in the average of steps a round.
+_LATEST = 0.3
+
+
+class LargestVariance(Steps):
+    r"""Choose by the Rayleigh quotient :math:`\sum_j K_n[j,i]^2 / K_n[i,i]`.
+
+    It is the drop of the trace of ``K_n``.  As in :mod:`pursuit.pursuit`, a pass serves
+    several steps: the next winners are foreseen by running the loop among the best
+    candidates of the moment, whose columns tell all inner products among them, and the
+    columns of those foreseen pass together.  The choice is made over all candidates.
+    """
+
+    def __init__(self, view: View, max_steps: int) -> None:
+        super().__init__(max_steps)
+        self.view = view
+        self._sums = view.atoms.squared_norms(np.ones((1, view.atoms.n_rows)))[0]
+        self._pool = _Pool(view)
+        self._steps_a_round = float(_FEWEST)
+        self._latest = 0
+
+    def step(self) -> bool:
+        """Take one step; return False where no candidate is left."""
+        while True:
+            scores = self._scores()
+            i = first_largest(scores)
+            if i < 0:
+                return False
+            slot = self._pool.find(i)
+            if slot < 0:
+                self._fetch(i, scores)
+            elif self._holds(i, slot, scores[i]):
+                self._take(i, slot, scores[i])
+                return True
+
+    def _scores(self) -> np.ndarray:
+        view = self.view
+        usable = view.is_open & (self._sums > 0)
+        scores = np.zeros(len(self._sums))
+        np.divide(self._sums, view.residual, out=scores, where=usable)
+        return scores
+
+    def _holds(self, i: int, slot: int, score: float) -> bool:
+        """Return whether the column bears the score out; correct it if not."""
+        u = self._pool.U[slot]
+        self._sums[i], self.view.residual[i] = u @ u, u[i]
+        exact = self._sums[i] / max(self.view.residual[i], 1e-300)
+        return abs(exact - score) <= DRIFT * score
+
+    def _take(self, i: int, slot: int, score: float) -> None:
+        view, pool = self.view, self._pool
+        root = np.sqrt(view.residual[i])
+        g, q = pool.U[slot] / root, pool.P[slot] / root
+        squared = g @ g
+        self._sums -= 2 * g * q - g**2 * squared
+        pool.drop(slot)
+        pool.deflate(g, q, squared)
+        view.deflate(i, g)
+        pool.drop_stale()
+        self._record(i, score)
+
+    # -- foreseeing ----------------------------------------------------------------
+
+    def _fetch(self, best: int, scores: np.ndarray) -> None:
+        taken = self.n_steps - self._latest
+        self._latest = self.n_steps
+        self._steps_a_round += _LATEST * (taken - self._steps_a_round)
+        m = int(np.clip(2 * np.ceil(0.75 * self._steps_a_round), _FEWEST, MOST))
+        self._pool.trim(MOST - m, scores)
+        looks, U = self._looks(best, scores, m)
+        among = np.concatenate([looks, self._pool.index])
+        U_all = np.concatenate([U, self._pool.U])
+        picks = self._foresee(among, U_all, m + len(self._pool.index))
+        picks = picks[picks < len(looks)][:m]
+        # The best of all must be among them, or the round would not take a step.
+        picks = np.concatenate([[0], picks[picks != 0][: m - 1]])
+        self._pool.add(looks[picks], U[picks])
+
+    def _looks(
+        self, best: int, scores: np.ndarray, m: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows of high score, the best first, and their columns."""
+        scores = scores.copy()
+        scores[self._pool.index] = 0.0
+        n = min(LOOKS_EACH * m, int(np.count_nonzero(scores)))
+        looks = np.argpartition(-scores, n - 1)[:n]
+        looks = np.concatenate([[best], np.sort(looks[looks != best])])
+        return looks, self.view.columns(looks)
+
+    def _foresee(self, among: np.ndarray, U: np.ndarray, n_picks: int) -> np.ndarray:
+        """Return which of the columns the loop would take, were there no others."""
+        A = self.view.atoms.matmul(U, np.ascontiguousarray(U.T))
+        least = _STALE * self.view.residual[among]
+        return choose_among(A, U[:, among], least, min(n_picks, len(among)))
+
+
+class _Pool:
+    """Columns ``U`` (b, l) of ``K_n`` with their products ``P = U K_n``."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self.index = np.zeros(0, dtype=int)
+        self.U = np.zeros((0, view.atoms.n_rows))
+        self.P = np.zeros((0, view.atoms.n_rows))
+        self._at_first = np.zeros(0)
+
+    def find(self, i: int) -> int:
+        """Return where the column of row ``i`` is, -1 if nowhere."""
+        found = np.flatnonzero(self.index == i)
+        return int(found[0]) if len(found) else -1
+
+    def add(self, index: np.ndarray, U: np.ndarray) -> None:
+        """Fetch the products of some columns, in one pass."""
+        self.index = np.concatenate([self.index, index])
+        self.U = np.concatenate([self.U, U])
+        self.P = np.concatenate([self.P, self._view.products(U)])
+        residual = U[np.arange(len(U)), index]
+        self._at_first = np.concatenate([self._at_first, residual])
+
+    def deflate(self, g: np.ndarray, q: np.ndarray, squared: float) -> None:
+        """Take ``g`` out of all, with ``q = K_n g``."""
+        own = g[self.index]
+        self.P -= np.outer(own, q)
+        self.P -= np.outer(q[self.index] - own * squared, g)
+        self.U -= np.outer(own, g)
+
+    def drop(self, slot: int) -> None:
+        """Forget one column."""
+        self._keep(np.arange(len(self.index)) != slot)
+
+    def drop_stale(self) -> None:
+        """Forget those that are in the span, or lost digits on the way there."""
+        left = self._view.residual[self.index]
+        is_open = self._view.is_open[self.index]
+        self._keep(is_open & (left > _STALE * self._at_first))
+
+    def trim(self, n: int, scores: np.ndarray) -> None:
+        """Keep the ``n`` of the highest scores."""
+        order = np.argsort(-scores[self.index], kind="stable")
+        is_kept = np.zeros(len(order), dtype=bool)
+        is_kept[order[:n]] = True
+        self._keep(is_kept)
+
+    def _keep(self, which: np.ndarray) -> None:
+        if which.all():
+            return
+        self.index, self._at_first = self.index[which], self._at_first[which]
+        self.U, self.P = self.U[which], self.P[which]
+
+
+class DrawnVariance(Steps):
+    """As :class:`LargestVariance`, among a few candidates drawn anew at each step.
+
+    Of 59 random candidates the best is, with 95 % certainty, one of the best 5 % of
+    all.  No pass over the kernel is made: each step evaluates the columns it draws.
+    """
+
+    def __init__(
+        self, view: View, max_steps: int, n_drawn: int, rng: np.random.Generator
+    ) -> None:
+        super().__init__(max_steps)
+        self.views: tuple[View, ...] = (view,)
+        self._n_drawn, self._rng = n_drawn, rng
+
+    def step(self) -> bool:
+        """Take one step; return False where no candidate is left."""
+        while True:
+            is_open = np.logical_and.reduce([view.is_open for view in self.views])
+            left = np.flatnonzero(is_open)
+            if not len(left):
+                return False
+            n = min(self._n_drawn, len(left))
+            drawn = np.sort(self._rng.choice(left, n, replace=False))
+            U = [view.columns(drawn) for view in self.views]
+            scores = self._scored(drawn, U)
+            best = first_largest(scores)
+            if best >= 0:
+                self._take(drawn[best], [u[best] for u in U], scores[best])
+                return True
+            for view in self.views:
+                # None of those drawn adds anything: they need not be drawn again.
+                view.residual[drawn] = 0.0
+
+    def _scored(self, drawn: np.ndarray, U: list[np.ndarray]) -> np.ndarray:
+        (view,), (u,) = self.views, U
+        residual = u[np.arange(len(drawn)), drawn]
+        view.residual[drawn] = residual
+        scores = np.zeros(len(drawn))
+        sums = np.einsum("ij,ij->i", u, u)
+        np.divide(sums, residual, out=scores, where=view.is_open[drawn])
+        return scores
+
+    def _take(self, i: int, U: list[np.ndarray], score: float) -> None:
+        for view, u in zip(self.views, U, strict=True):
+            view.deflate(i, u / np.sqrt(u[i]))
+        self._record(i, self._gain(score))
+
+    def _gain(self, score: float) -> float:
+        return score

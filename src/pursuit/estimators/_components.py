@@ -1,0 +1,163 @@
+"""What sparse kernel PCA and CCA share: kernels, rows to choose among, checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from pursuit._memory import budget
+from pursuit._rows import row_digests
+from pursuit.components.choosing import Choosing
+from pursuit.estimators._parameters import WHOLE, is_number, whole_number
+from pursuit.kernels import Kernel, as_kernel
+
+# Above this many rows, "auto" chooses on a sample of so many.
+SAMPLED_ROWS = 5000
+# Rows on which a function is tried.
+_TRIAL_ROWS = 20
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Return whether a view is a matrix of kernel values."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def bound_kernel(
+    kernel: Any, gamma: Any, degree: int, coef0: float, X: Any
+) -> Kernel | None:
+    """Return the kernel that the parameters ask for, its width a number.
+
+    None for kernel values computed beforehand.
+    """
+    if is_precomputed(kernel):
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"kernel='precomputed' needs a square matrix at fit, got {X.shape}."
+            )
+        _check_symmetric(X[:_TRIAL_ROWS, :_TRIAL_ROWS], kernel)
+        return None
+    # None is KernelPCA's word for 1 / n_features.
+    gamma = "auto" if gamma is None else gamma
+    described = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
+    bound = described.bind(X)
+    if not bound.symmetric:
+        _check_symmetric(bound(X[:_TRIAL_ROWS]), kernel)
+    return bound
+
+
+def _check_symmetric(K: np.ndarray, kernel: Any) -> None:
+    if not np.allclose(K, K.T):
+        raise ValueError(
+            f"kernel={kernel!r} gives a matrix that is not symmetric; a positive "
+            "semi-definite kernel is needed."
+        )
+
+
+def check_square_or_support(
+    X: Any, n_features: int, support: np.ndarray, name: str = "X"
+) -> np.ndarray:
+    """Return the support's columns of kernel values with all rows, or with it only."""
+    if X.shape[1] == n_features:
+        return X[:, support]
+    if X.shape[1] == len(support):
+        return X
+    raise ValueError(
+        f"{name} has {X.shape[1]} columns; kernel='precomputed' needs the kernel with "
+        f"all {n_features} training rows, or with the {len(support)} support points."
+    )
+
+
+def choosing(
+    estimator: Any, contents: Any, n_rows: int, wanted: int | None
+) -> Choosing:
+    """Return how the estimator's parameters ask for points to be chosen.
+
+    ``contents`` are the rows by which a sample is drawn, None if they are told apart
+    by their number only; ``wanted`` points are asked for, None for no limit.
+    """
+    rng = check_random_state(estimator.random_state)
+    seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
+    sample = _sample(estimator.subsample, contents, n_rows, seed)
+    n_sampled = n_rows if sample is None else len(sample)
+    n_drawn = whole_number("n_candidates", estimator.n_candidates, 1, (None,))
+    tol = estimator.tol
+    if not is_number(tol) or not 0 <= tol < 1:
+        raise ValueError(f"tol={tol!r} must be a number from 0 to less than 1.")
+    return Choosing(
+        max_steps=n_sampled if wanted is None else min(wanted, n_sampled),
+        sample=sample,
+        n_drawn=n_drawn,
+        tol=float(tol),
+        memory=budget(estimator.max_memory),
+        seed=seed,
+        verbose=estimator.verbose,
+    )
+
+
+def _sample(value: Any, contents: Any, n_rows: int, seed: int) -> np.ndarray | None:
+    """Return the rows on which the choice is made, None for all of them."""
+    n = _sample_size(value, n_rows)
+    if n >= n_rows:
+        return None
+    # By content, so that the order of the rows does not matter.
+    digests = _told_apart(row_digests(contents, np.arange(n_rows), seed))
+    return np.sort(np.argsort(digests, kind="stable")[:n])
+
+
+def _told_apart(digests: np.ndarray) -> np.ndarray:
+    """Return numbers that are as random, but differ between equal rows.
+
+    Otherwise all copies of a row would be drawn, or none.
+    """
+    _, group, sizes = np.unique(digests, return_inverse=True, return_counts=True)
+    order = np.argsort(group, kind="stable")
+    copy = np.empty(len(group), dtype=np.uint64)
+    copy[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    # The finisher of SplitMix64, a generator whose successive numbers it makes random.
+    mixed = digests + copy * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _sample_size(value: Any, n_rows: int) -> int:
+    if value is None:
+        return n_rows
+    if isinstance(value, str) and value == "auto":
+        return SAMPLED_ROWS
+    if is_number(value):
+        if isinstance(value, WHOLE) and value >= 1:
+            return int(value)
+        if not isinstance(value, WHOLE) and 0.0 < value <= 1.0:
+            return max(1, int(np.ceil(value * n_rows)))
+    raise ValueError(
+        f"subsample={value!r} must be a whole number of at least 1, a share between 0 "
+        "and 1 of the rows, 'auto' or None."
+    )
+
+
+PARAMETERS = """degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=1.0
+        Of the kernels "poly" and "sigmoid".
+    subsample : int, float, "auto" or None, default="auto"
+        On how many random rows (a number or a share) the choice is made: they are the
+        candidates, and the criterion is summed over them. All else is computed from
+        all rows. "auto": all rows up to 5000, else 5000 of them. None: all.
+    n_candidates : int or None, default=None
+        How many candidates are drawn anew at each step; 59 find one of the best 5 %
+        with 95 % certainty. None: all, for the exact choice.
+    tol : float, default=1e-10
+        A row whose squared distance from the span of the chosen ones is below this
+        share of ``k(x, x)`` counts as inside.
+    max_memory : int, str or None, default=None
+        What the fit may use: bytes, or a text such as "1 GiB". None: half of the free
+        memory. Kernel values that do not fit are computed again at each pass, with
+        the same result.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the sample and the candidates drawn. With None they are fixed.
+    verbose : int or bool, default=0
+        Whether to show a progress bar. Ctrl-C ends the choice with the points found so
+        far and a warning."""

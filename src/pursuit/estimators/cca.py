@@ -1,0 +1,501 @@
+"""Sparse kernel canonical correlations of two views."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular, svd
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pursuit import bounds
+from pursuit.components.choosing import REASONS
+from pursuit.components.pairs import PairedPath, choose_pairs
+from pursuit.components.subspaces import SubspacePath
+from pursuit.estimators._components import (
+    PARAMETERS,
+    bound_kernel,
+    check_square_or_support,
+    choosing,
+    is_precomputed,
+)
+from pursuit.estimators._parameters import (
+    check_flag,
+    is_number,
+    is_whole,
+    whole_number,
+)
+from pursuit.expansions import kernel_blocks
+from pursuit.kernels import Kernel
+
+# Below this share of the largest variance a direction is noise.
+_FLAT = 1e-12
+
+
+class SparseKernelCCA(  # noqa: D101
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    __doc__ = f"""Kernel canonical correlations in the spans of a few training pairs.
+
+    Two views of the same rows, each with a kernel.  Pairs are chosen greedily by the
+    correlation of their columns in the two kernel matrices, which are deflated after
+    each choice,
+
+    .. math:: i = \\arg\\max_i \\frac{{(K_x K_y)[i, i]}}
+        {{\\sqrt{{(K_x^2)[i, i] (K_y^2)[i, i]}}}};
+
+    then canonical correlations with a ridge are found in the two subspaces that the
+    chosen points span.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        The number of pairs of canonical variates; at most as many as chosen pairs.
+    kernel, kernel_y : str, callable or kernel object, default="rbf" and None
+        Positive semi-definite kernels of the two views, as in
+        :class:`SparseKernelPCA`. None: `kernel` for both.
+    gamma, gamma_y : float, {{"median", "scale", "auto"}} or None, default="median"
+        The kernels' widths, for kernels given by name. A word stands for a number of
+        its own in each view. `gamma_y` "same", the default: as `gamma`.
+    max_support : int or None, default=None
+        How many pairs are chosen. None: 100, or as many as there are.
+    alpha : float, default=1e-3
+        Ridge: this share of a view's total variance is added to each direction's.
+    center : bool, default=True
+        Whether means are removed, in the choice as in the correlations. False is the
+        paper's criterion.
+    {PARAMETERS}
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Training rows that were chosen, in the order of their choice.
+    x_support_vectors_, y_support_vectors_ : ndarray or sparse matrix
+        Those rows of the two views; empty for precomputed kernels.
+    n_support_ : int
+        Their number.
+    n_components_ : int
+        The number of pairs of variates.
+    x_weights_, y_weights_ : ndarray of shape (n_components, n_support)
+        The variates as combinations of the chosen points' images.
+    correlations_ : ndarray of shape (n_components,)
+        Correlations of the variates over the training rows.
+    path_ : PairedPath
+        Every step: rows, criteria, and the two paths of subspaces.
+    gamma_, gamma_y_ : float or None
+        The kernels' widths.
+    stop_reason_ : str
+        Why no more pairs were chosen.
+    n_features_in_ : int
+        The number of features of the first view.
+    feature_names_in_ : ndarray of str
+        Their names, where the training data had some.
+
+    See Also
+    --------
+    SparseKernelPCA : The same for one view.
+
+    Notes
+    -----
+    With l rows on which the choice is made and N pairs, it costs O(l² N) time and
+    O(l²) memory or `max_memory` for each view.
+
+    References
+    ----------
+    .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pursuit import SparseKernelCCA
+    >>> angle = np.random.default_rng(0).uniform(0, 6, 300)
+    >>> X, Y = np.c_[np.cos(angle), np.sin(angle)], np.c_[angle**2]
+    >>> cca = SparseKernelCCA(n_components=1, max_support=20).fit(X[:200], Y[:200])
+    >>> bool(cca.score(X[200:], Y[200:]) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "rbf",
+        kernel_y: Any = None,
+        gamma: float | str | None = "median",
+        gamma_y: float | str | None = "same",
+        max_support: int | None = None,
+        alpha: float = 1e-3,
+        center: bool = True,
+        degree: int = 3,
+        coef0: float = 1.0,
+        subsample: int | float | str | None = "auto",
+        n_candidates: int | None = None,
+        tol: float = 1e-10,
+        max_memory: int | str | None = None,
+        random_state: Any = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_y = kernel_y
+        self.gamma = gamma
+        self.gamma_y = gamma_y
+        self.max_support = max_support
+        self.alpha = alpha
+        self.center = center
+        self.degree = degree
+        self.coef0 = coef0
+        self.subsample = subsample
+        self.n_candidates = n_candidates
+        self.tol = tol
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting -------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> SparseKernelCCA:
+        """Choose the pairs and find the canonical variates.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The first view, or its square kernel matrix if precomputed.
+        y : array-like or sparse matrix of shape (n_samples, n_targets) or (n_samples,)
+            The second view of the same rows.
+
+        Returns
+        -------
+        self : SparseKernelCCA
+            The fitted model.
+        """
+        self._check_parameters()
+        X, Y = self._validated(X, y)
+        kernels = self._kernels_of(X, Y)
+        contents = None if None in kernels else X
+        wanted = 100 if self.max_support is None else int(self.max_support)
+        how = choosing(self, contents, X.shape[0], wanted)
+        path = choose_pairs(how, kernels, X, Y, self.center)
+        if not len(path):
+            raise ValueError(
+                "There is nothing to choose: is one of the views constant?"
+            )
+        self._kernels = kernels
+        self.gamma_, self.gamma_y_ = (getattr(k, "gamma", None) for k in kernels)
+        empty = np.empty((0, 0))
+        points = (
+            empty if kernel is None else Z[path.atoms]
+            for kernel, Z in zip(kernels, (X, Y), strict=True)
+        )
+        self._set_path(path, *points)
+        self.stop_reason_ = REASONS[path.stop_reason]
+        scores = self._scores(0, X), self._scores(1, Y)
+        self.correlations_ = _correlations(*scores)
+        self._gaps = np.abs(scores[0] - scores[1])
+        return self
+
+    def _check_parameters(self) -> None:
+        whole_number("n_components", self.n_components, 1)
+        whole_number("max_support", self.max_support, 1, (None,))
+        check_flag("center", self.center)
+        if not is_number(self.alpha) or not 0 <= self.alpha < np.inf:
+            raise ValueError(
+                f"alpha={self.alpha!r} must be a finite number of at least 0."
+            )
+
+    @property
+    def _kernel_parameters(self) -> tuple[Any, Any]:
+        return self.kernel, self.kernel if self.kernel_y is None else self.kernel_y
+
+    def _kernels_of(self, X: Any, Y: Any) -> tuple[Kernel | None, ...]:
+        is_same = isinstance(self.gamma_y, str) and self.gamma_y == "same"
+        gammas = self.gamma, self.gamma if is_same else self.gamma_y
+        return tuple(
+            bound_kernel(kernel, gamma, self.degree, self.coef0, Z)
+            for kernel, gamma, Z in zip(
+                self._kernel_parameters, gammas, (X, Y), strict=True
+            )
+        )
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
+        if y is None:
+            raise ValueError(
+                "SparseKernelCCA requires y to be passed, but the target y is None: "
+                "it is the second view."
+            )
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=self._accepted(0),
+            dtype=np.float64,
+            ensure_min_samples=2,
+        )
+        Y = self._second_view(y)
+        check_consistent_length(X, Y)
+        self._n_features_y = Y.shape[1]
+        return X, Y
+
+    def _accepted(self, view: int) -> Any:
+        return False if is_precomputed(self._kernel_parameters[view]) else "csr"
+
+    def _second_view(self, y: Any) -> Any:
+        Y = check_array(
+            y,
+            accept_sparse=self._accepted(1),
+            dtype=np.float64,
+            ensure_2d=False,
+            input_name="y",
+        )
+        return Y.reshape(-1, 1) if Y.ndim == 1 else Y
+
+    def _set_path(self, path: PairedPath, x_points: Any, y_points: Any) -> None:
+        """Find the canonical variates in the chosen subspaces."""
+        n = len(path)
+        self.n_components_ = min(int(self.n_components), n)
+        directions = _canonical_directions(path, self.center, float(self.alpha))
+        views = (path.first, path.second)
+        self.x_weights_, self.y_weights_ = (
+            solve_triangular(view.triangle.T, W[:, : self.n_components_]).T
+            for view, W in zip(views, directions, strict=True)
+        )
+        self._offsets = tuple(
+            view.means @ W[:, : self.n_components_] * float(self.center)
+            for view, W in zip(views, directions, strict=True)
+        )
+        self.path_, self.support_, self.n_support_ = path, path.atoms, n
+        self.x_support_vectors_, self.y_support_vectors_ = x_points, y_points
+
+    def truncate(self, n: int) -> SparseKernelCCA:
+        """Return the model of the first ``n`` pairs, without choosing again.
+
+        Parameters
+        ----------
+        n : int
+            From 1 to ``n_support_``.
+
+        Returns
+        -------
+        model : SparseKernelCCA
+            A fitted copy, without ``correlations_`` and :meth:`bound`, which need the
+            training rows; this one is left as it is.
+        """
+        check_is_fitted(self, "x_weights_")
+        if not is_whole(n, 1) or n > self.n_support_:
+            raise ValueError(
+                f"n={n!r} must be a whole number from 1 to {self.n_support_}, the "
+                "number of chosen pairs."
+            )
+        model = copy.copy(self)
+        del model.correlations_, model._gaps
+        points = (
+            points if kernel is None else points[:n]
+            for kernel, points in zip(
+                self._kernels,
+                (self.x_support_vectors_, self.y_support_vectors_),
+                strict=True,
+            )
+        )
+        model._set_path(self.path_.truncate(int(n)), *points)
+        return model
+
+    # -- using ---------------------------------------------------------------------
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Return the canonical variates of points.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            First view; if precomputed, its kernel with all training points or with the
+            chosen ones only.
+        y : array-like or sparse matrix of shape (n_samples, n_targets), optional
+            Second view.
+
+        Returns
+        -------
+        x_scores : ndarray of shape (n_samples, n_components)
+            Variates of the first view; over the training rows their variance is 1.
+        y_scores : ndarray of shape (n_samples, n_components)
+            Those of the second view, where it was given.
+        """
+        check_is_fitted(self, "x_weights_")
+        x_scores = self._scores(0, self._checked(X))
+        if y is None:
+            return x_scores
+        return x_scores, self._scores(1, self._checked_second(y))
+
+    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
+        """Fit, and return the canonical variates of the first view.
+
+        What a pipeline hands on.  ``fit(X, y).transform(X, y)`` gives those of both.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The first view.
+        y : array-like or sparse matrix of shape (n_samples, n_targets) or (n_samples,)
+            The second view.
+
+        Returns
+        -------
+        x_scores : ndarray of shape (n_samples, n_components)
+            Variates of the first view.
+        """
+        return self.fit(X, y).transform(X)
+
+    def correlations(self, X: Any, y: Any) -> np.ndarray:
+        """Return the correlations of the pairs of variates on these data.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`transform`.
+
+        Returns
+        -------
+        correlations : ndarray of shape (n_components,)
+            0 where a variate is constant.
+        """
+        return _correlations(*self.transform(X, y))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the mean correlation of the pairs of variates on these data.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`transform`.
+
+        Returns
+        -------
+        score : float
+            At most 1.
+        """
+        return float(self.correlations(X, y).mean())
+
+    def bound(
+        self, alpha: float, component: int = 0, delta: float = 0.05
+    ) -> bounds.Bound:
+        """Bound the share of new pairs whose two variates differ by more than alpha.
+
+        Theorem 4 of [1]_, with the dimension of both projections together.
+
+        Parameters
+        ----------
+        alpha : float
+            Fixed beforehand.
+        component : int
+            Which pair of variates.
+        delta : float
+            The probability with which the bound may fail.
+
+        Returns
+        -------
+        bound : Bound
+            A float that tells whether it is vacuous.
+        """
+        check_is_fitted(self, "x_weights_")
+        if not hasattr(self, "_gaps"):
+            raise ValueError(
+                "A truncated model does not know the training rows: fit one with "
+                f"max_support={self.n_support_}."
+            )
+        if not is_number(alpha) or not 0 < alpha < np.inf:
+            raise ValueError(f"alpha={alpha!r} must be a positive finite number.")
+        m, k = len(self._gaps), self.n_support_
+        outside = np.setdiff1d(np.arange(m), self.support_)
+        t = int((self._gaps[outside, component] > alpha).sum())
+        dimension = 2 * k + int(self.center)
+        return bounds.cca(m, k, t, dimension=dimension, delta=delta)
+
+    def _scores(self, view: int, Z: Any) -> np.ndarray:
+        """Return the variates of one view."""
+        kernel, offset = self._kernels[view], self._offsets[view]
+        weights = (self.x_weights_, self.y_weights_)[view]
+        points = (self.x_support_vectors_, self.y_support_vectors_)[view]
+        if kernel is None:
+            n = (self.n_features_in_, self._n_features_y)[view]
+            Z = check_square_or_support(Z, n, self.support_, ("X", "y")[view])
+        out = np.empty((Z.shape[0], self.n_components_))
+        for rows, K in kernel_blocks(kernel, Z, points):
+            out[rows] = K @ weights.T - offset
+        return out
+
+    def _checked(self, X: Any) -> Any:
+        is_short = getattr(X, "shape", (0, 0))[1:] == (self.n_support_,)
+        if self._kernels[0] is None and is_short:
+            return check_array(X, dtype=np.float64)
+        return validate_data(
+            self, X, reset=False, accept_sparse=self._accepted(0), dtype=np.float64
+        )
+
+    def _checked_second(self, y: Any) -> Any:
+        Y = self._second_view(y)
+        expected = {self._n_features_y}
+        if self._kernels[1] is None:
+            expected.add(self.n_support_)
+        if Y.shape[1] not in expected:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but the second view had "
+                f"{self._n_features_y} at fit."
+            )
+        return Y
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        is_pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not is_pairwise
+        tags.input_tags.pairwise = is_pairwise
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def _canonical_directions(
+    path: PairedPath, center: bool, alpha: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the directions, as columns in the coordinates of the two subspaces.
+
+    By singular values of the cross-covariance after both views are made white; scaled
+    to unit variance.
+    """
+    C = path.cross_covariance(center)
+    roots = [_whitening(view, center, alpha) for view in (path.first, path.second)]
+    U, _, Vt = svd(roots[0].T @ C @ roots[1], full_matrices=False)
+    largest = np.abs(U).argmax(axis=0)
+    sign = np.where(U[largest, np.arange(U.shape[1])] < 0, -1.0, 1.0)
+    directions = []
+    for view, root, V in zip(
+        (path.first, path.second), roots, (U * sign, Vt.T * sign), strict=True
+    ):
+        W = root @ V
+        variance = np.einsum("ij,ik,kj->j", W, view.covariance(center), W)
+        directions.append(W / np.sqrt(np.where(variance > 0, variance, 1.0)))
+    return directions[0], directions[1]
+
+
+def _whitening(view: SubspacePath, center: bool, alpha: float) -> np.ndarray:
+    """Return ``A`` with ``A' (C + ridge I) A = I``."""
+    C = view.covariance(center)
+    ridge = max(alpha, _FLAT) * np.trace(C)
+    L = cholesky(C + ridge * np.eye(len(C)), lower=True)
+    return solve_triangular(L, np.eye(len(C)), lower=True).T
+
+
+def _correlations(T: np.ndarray, U: np.ndarray) -> np.ndarray:
+    T, U = T - T.mean(axis=0), U - U.mean(axis=0)
+    norms = np.sqrt((T**2).sum(axis=0) * (U**2).sum(axis=0))
+    out = np.zeros(T.shape[1])
+    np.divide((T * U).sum(axis=0), norms, out=out, where=norms > 0)
+    return out

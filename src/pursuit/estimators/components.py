@@ -1,0 +1,397 @@
+"""Sparse kernel principal components."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pursuit.components.choosing import (
+    REASONS,
+    Stop,
+    choose_points,
+    diagonal,
+    never,
+    until_bound,
+    until_share,
+)
+from pursuit.components.preimages import has_preimages, preimages
+from pursuit.components.subspaces import SubspacePath
+from pursuit.estimators._components import (
+    PARAMETERS,
+    bound_kernel,
+    check_square_or_support,
+    choosing,
+    is_precomputed,
+)
+from pursuit.estimators._parameters import (
+    WHOLE,
+    check_flag,
+    is_number,
+    is_whole,
+    whole_number,
+)
+from pursuit.expansions import kernel_blocks
+
+
+class SparseKernelPCA(  # noqa: D101
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    __doc__ = f"""Kernel principal components in the span of a few training points.
+
+    Points are chosen greedily: each captures as much as possible of the variance in
+    feature space that the earlier ones left,
+
+    .. math:: i = \\arg\\max_i \\sum_j K[j, i]^2 / K[i, i], \\qquad
+        K \\leftarrow K - K[:, i] K[i, :] / K[i, i].
+
+    The components are the principal ones in the span of the chosen points, so they
+    need kernel values with these only: where
+    :class:`~sklearn.decomposition.KernelPCA` keeps every training row and
+    :class:`~sklearn.kernel_approximation.Nystroem` draws its points at random.
+
+    Parameters
+    ----------
+    n_components : int, float, "bound" or None, default=100
+        The number of components; at most as many as there are independent rows. A
+        share below 1: chosen points until they capture this share of the mean
+        ``k(x, x)``. "bound": as many as give the lowest bound on the residual of new
+        points (Corollary 1 of [1]_). None: until all is captured up to `tol`.
+    kernel : str, callable or kernel object, default="rbf"
+        A positive semi-definite kernel: a name ("rbf", "poly", "linear", "laplacian",
+        "cosine", "precomputed"), a callable ``k(X, Y)`` that returns a matrix, or a
+        kernel of :mod:`pursuit.kernels`.
+    gamma : float, {{"median", "scale", "auto"}} or None, default="median"
+        The kernel's width, for kernels given by name. "median" is 1 over the median
+        squared distance of the training points; "auto" and None are 1 / n_features.
+    max_support : int or None, default=None
+        How many points are chosen. None: as many as there are components; more give
+        better components at a higher cost.
+    center : bool, default=True
+        Whether components are about the mean in feature space, as in KernelPCA. The
+        choice of the points is the same.
+    {PARAMETERS}
+    delta : float, default=0.05
+        With ``n_components="bound"``, the probability with which it may fail.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Training rows that were chosen, in the order of their choice.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Those rows; empty for a precomputed kernel.
+    n_support_ : int
+        Their number.
+    n_components_ : int
+        The number of components.
+    components_ : ndarray of shape (n_components, n_support)
+        The components as combinations of the chosen points' images.
+    explained_variance_ : ndarray of shape (n_components,)
+        Their variances over the training rows, in falling order.
+    path_ : SubspacePath
+        Every step: rows, criteria, mean residuals (``path_.residuals``), and bounds
+        on the residual of new points (``path_.bound()``).
+    gamma_ : float or None
+        The kernel's width.
+    stop_reason_ : str
+        Why no more points were chosen.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where the training data had some.
+
+    See Also
+    --------
+    SparseKernelCCA : The same for two views.
+
+    Notes
+    -----
+    With l rows on which the choice is made and N points, it costs O(l² N) time at
+    most, in fewer passes over the kernel matrix than steps, and O(l²) memory or
+    `max_memory`; the components O(n N²) for n rows, a transform O(N) kernel values and
+    O(N n_components) operations a row. No ``l × l`` matrix is rewritten.
+
+    References
+    ----------
+    .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
+    .. [2] A. Smola and B. Schölkopf, "Sparse greedy matrix approximation for machine
+       learning", ICML 17, 911-918, 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from pursuit import SparseKernelPCA
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> pca = SparseKernelPCA(n_components=20).fit(X)
+    >>> pca.transform(X).shape
+    (1797, 20)
+    >>> bool(pca.path_.residuals[-1] < 0.5 * pca.path_.residuals[0])
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | str | None = 100,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = "median",
+        max_support: int | None = None,
+        center: bool = True,
+        degree: int = 3,
+        coef0: float = 1.0,
+        subsample: int | float | str | None = "auto",
+        n_candidates: int | None = None,
+        tol: float = 1e-10,
+        max_memory: int | str | None = None,
+        random_state: Any = None,
+        verbose: int | bool = 0,
+        delta: float = 0.05,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.max_support = max_support
+        self.center = center
+        self.degree = degree
+        self.coef0 = coef0
+        self.subsample = subsample
+        self.n_candidates = n_candidates
+        self.tol = tol
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.verbose = verbose
+        self.delta = delta
+
+    def fit(self, X: Any, y: Any = None) -> SparseKernelPCA:
+        """Choose the points and find the components.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training points, or the square kernel matrix if precomputed.
+        y : Ignored
+            There for pipelines.
+
+        Returns
+        -------
+        self : SparseKernelPCA
+            The fitted transformer.
+        """
+        check_flag("center", self.center)
+        is_pairwise = is_precomputed(self.kernel)
+        accepted = False if is_pairwise else "csr"
+        X = validate_data(self, X, accept_sparse=accepted, dtype=np.float64)
+        kernel = bound_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        wanted = self._wanted_support()
+        how = choosing(self, None if is_pairwise else X, X.shape[0], wanted)
+        path = choose_points(how, kernel, X, self._rule(kernel, X))
+        if self._is_by_bound():
+            curve = path.bound(delta=self.delta).values
+            path = path.truncate(1 + int(np.argmin(curve[1:])))
+        self._kernel = kernel
+        self._set_path(path, np.empty((0, 0)) if is_pairwise else X[path.atoms])
+        self.gamma_ = getattr(kernel, "gamma", None)
+        self.stop_reason_ = REASONS[path.stop_reason]
+        return self
+
+    def _is_by_bound(self) -> bool:
+        return isinstance(self.n_components, str) and self.n_components == "bound"
+
+    def _wanted_support(self) -> int | None:
+        """Return how many points are to be chosen at the most."""
+        value: Any = self.n_components
+        is_share = is_number(value) and not isinstance(value, WHOLE) and 0 < value < 1
+        is_count = is_whole(value, 1)
+        if not (value is None or self._is_by_bound() or is_share or is_count):
+            raise ValueError(
+                f"n_components={value!r} must be a whole number of at least 1, a share "
+                "between 0 and 1, 'bound' or None."
+            )
+        most = whole_number("max_support", self.max_support, 1, (None,))
+        if most is None and is_count:
+            return int(value)
+        return most
+
+    def _rule(self, kernel: Any, X: Any) -> Stop:
+        if self._is_by_bound():
+            sup = float(diagonal(kernel, X).max())
+            return until_bound(X.shape[0], sup, self.delta)
+        if isinstance(self.n_components, float):
+            return until_share(self.n_components)
+        return never
+
+    def _set_path(self, path: SubspacePath, points: Any) -> None:
+        """Set what follows from the chosen points."""
+        n = len(path)
+        count = self.n_components if is_whole(self.n_components, 1) else n
+        self.n_components_ = min(int(count), n)  # type: ignore[arg-type]
+        values, V = path.principal_directions(self.center)
+        V = V[:, : self.n_components_]
+        factor = path.n_samples / max(1, path.n_samples - int(self.center))
+        self.explained_variance_ = factor * values[: self.n_components_]
+        upper = path.triangle.T
+        means = path.means if self.center else np.zeros(n)
+        self.components_ = solve_triangular(upper, V).T
+        self._offset = means @ V
+        self._mean_weights = solve_triangular(upper, means)
+        self.path_, self.support_, self.n_support_ = path, path.atoms, n
+        self.support_vectors_ = points
+
+    def truncate(self, n: int) -> SparseKernelPCA:
+        """Return the transformer of the first ``n`` points, without another fit.
+
+        Parameters
+        ----------
+        n : int
+            From 1 to ``n_support_``.
+
+        Returns
+        -------
+        model : SparseKernelPCA
+            A fitted copy with at most ``n`` components; this one is left as it is.
+        """
+        check_is_fitted(self, "components_")
+        if not is_whole(n, 1) or n > self.n_support_:
+            raise ValueError(
+                f"n={n!r} must be a whole number from 1 to {self.n_support_}, the "
+                "number of chosen points."
+            )
+        model = copy.copy(self)
+        points = self.support_vectors_
+        model._set_path(
+            self.path_.truncate(int(n)), points if self._kernel is None else points[:n]
+        )
+        return model
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the components of points: orthonormal coordinates.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points; if precomputed, their kernel with all training points or with the
+            chosen ones only.
+
+        Returns
+        -------
+        T : ndarray of shape (n_samples, n_components)
+            Over the training rows, uncorrelated and of falling variance.
+        """
+        check_is_fitted(self, "components_")
+        X = self._checked(X)
+        out = np.empty((X.shape[0], self.n_components_))
+        for rows, K in kernel_blocks(self._kernel, X, self.support_vectors_):
+            out[rows] = K @ self.components_.T - self._offset
+        return out
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Return pre-images: points whose images come close to these components.
+
+        For the Gaussian kernel, a local maximum of the inner product with the point of
+        feature space, found by Mika's fixed-point iteration from the best of the
+        chosen points; for the linear kernel, the point itself.  Other kernels have
+        no pre-images here.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Components.
+
+        Returns
+        -------
+        points : ndarray of shape (n_samples, n_features)
+            Pre-images.
+        """
+        check_is_fitted(self, "components_")
+        kernel = self._kernel
+        if kernel is None or not has_preimages(kernel):
+            raise ValueError(
+                f"kernel={self.kernel!r} has no pre-images here: use 'rbf' or "
+                "'linear', or reconstruction_error, which needs none."
+            )
+        T = check_array(X, dtype=np.float64)
+        if T.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {T.shape[1]} columns, but there are {self.n_components_} "
+                "components."
+            )
+        weights = T @ self.components_ + self._mean_weights
+        return preimages(kernel, self.support_vectors_, weights)
+
+    def reconstruction_error(self, X: Any, diagonal: Any = None) -> np.ndarray:
+        r"""Return the squared distances of images from the space of the components.
+
+        .. math:: \|\phi(x) - P\phi(x)\|^2 = k(x, x) - k_i K_{ii}^{-1} k_i^T
+
+        with all components of the chosen points ``i``; fewer leave out more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points, as in :meth:`transform`.
+        diagonal : array-like of shape (n_samples,), optional
+            ``k(x, x)``, needed if precomputed.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_samples,)
+            Of the training rows, their mean is the last of ``path_.residuals``, if no
+            component is left out.
+        """
+        check_is_fitted(self, "components_")
+        X = self._checked(X)
+        squares = self._diagonal(X, diagonal)
+        n_lost = self.n_support_ - self.n_components_
+        for rows, K in kernel_blocks(self._kernel, X, self.support_vectors_):
+            Z = self.path_.coordinates(K)
+            squares[rows] -= (Z**2).sum(axis=1)
+            if n_lost:
+                T = K @ self.components_.T - self._offset
+                Z = Z - self.path_.means if self.center else Z
+                squares[rows] += (Z**2).sum(axis=1) - (T**2).sum(axis=1)
+        return np.maximum(squares, 0.0)
+
+    def _diagonal(self, X: Any, diagonal: Any) -> np.ndarray:
+        if self._kernel is not None:
+            return np.array(self._kernel.diag(X))
+        if diagonal is None:
+            raise ValueError(
+                "kernel='precomputed' does not tell k(x, x): pass it as diagonal."
+            )
+        values = check_array(diagonal, ensure_2d=False, dtype=np.float64, copy=True)
+        if values.shape != (X.shape[0],):
+            raise ValueError(
+                f"diagonal has the shape {values.shape}, expected {(X.shape[0],)}."
+            )
+        return values
+
+    def _checked(self, X: Any) -> Any:
+        if self._kernel is not None:
+            return validate_data(
+                self, X, reset=False, accept_sparse="csr", dtype=np.float64
+            )
+        if getattr(X, "shape", (0, 0))[1:] == (self.n_support_,):
+            X = check_array(X, dtype=np.float64)
+        else:
+            X = validate_data(self, X, reset=False, dtype=np.float64)
+        return check_square_or_support(X, self.n_features_in_, self.support_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags

@@ -244,3 +244,11 @@ def test_wisconsin():
         assert not curve.is_vacuous
         assert 0 < curve.best_size < 10
         assert curve.values[-1] > 1.5 * curve.lowest
+
+
+def test_a_value_of_zero_is_an_error_of_classes():
+    """Balanced classes: the constant is 0 and tells them apart in no case."""
+    X = np.arange(40.0)[:, None]
+    model = KMPClassifier(gamma=0.1, alpha=1e-3, selection=None, max_support=5)
+    model.fit(X, np.arange(40) % 2)
+    assert model.path_.bound("vc").values[0] == float(bounds.vc(40, 0, 40, dimension=1))

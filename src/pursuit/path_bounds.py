@@ -20,6 +20,8 @@ KINDS = ("finite-class", "mdl", "vc")
 # The error that Theorem 3 tolerates, where none is given: this share of the targets'
 # standard deviation.
 TOLERATED = 0.5
+# Of classes -1 and +1 a little less than 1: a value of 0 tells no class and is an error.
+NO_CLASS = 1.0 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,7 @@ def _theorem_3(
     y = training.Y[0]
     alpha = rule.alpha
     if alpha is None:
-        alpha = 1.0 if training.is_class else TOLERATED * float(y.std())
+        alpha = NO_CLASS if training.is_class else TOLERATED * float(y.std())
     for size, values in _stages(path, K):
         k = _n_distinct(path, size)
         is_wrong = np.abs(values[:, 0] - y) > alpha

@@ -20,7 +20,7 @@ KINDS = ("finite-class", "mdl", "vc")
 # The error that Theorem 3 tolerates, where none is given: this share of the targets'
 # standard deviation.
 TOLERATED = 0.5
-# Of classes -1 and +1 a little less than 1: a value of 0 tells no class and is an error.
+# Of classes -1 and +1 a little less than 1: a value of 0 tells no class, an error.
 NO_CLASS = 1.0 - 1e-9
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
+from pursuit import KMPClassifier
 from pursuit._atoms import Atoms
 from pursuit.judging import Mistakes
 from pursuit.loss_pursuit import LossPursuit
@@ -21,6 +22,7 @@ from pursuit.selection import (
     Curve,
     SearchInterrupted,
     Sites,
+    deal_repeated,
     held_out_curves,
     hold_out,
     make_folds,
@@ -128,6 +130,56 @@ def test_seeds_differ(rows):
     np.testing.assert_array_equal(label[0], labels(folds_of(X, y, seed=0)))
     assert np.mean(label[0] == label[1]) < 0.5
     assert np.mean(label[0] == label[2]) < 0.5
+
+
+def categories(n_rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (n_rows, 2)).astype(float)
+    return X, (rng.random(n_rows) < 0.2 + 0.3 * X[:, 0]).astype(float)
+
+
+def test_copies_of_few_categories_are_dealt_one_by_one():
+    X, y = categories()
+    folds = np.array(deal_repeated(X, y, np.ones(120), 5, 0))
+    np.testing.assert_allclose(folds.sum(axis=0), 1.0)
+    held = folds.sum(axis=1)
+    assert np.all(np.abs(held - 24) < 15)
+    np.testing.assert_allclose(held, np.round(held), atol=1e-9)
+    # Not in equal parts: what is held out differs from the rest by chance.
+    assert np.ptp(folds, axis=0).max() > 0.1
+    order = np.random.default_rng(1).permutation(120)
+    again = np.array(deal_repeated(X[order], y[order], np.ones(120), 5, 0))
+    np.testing.assert_allclose(again, folds[:, order])
+
+
+def test_copies_are_weights():
+    X, y = categories()
+    rows, weight = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    weight = weight + 0.5
+    copies = np.repeat(np.arange(len(rows)), 2)
+    halves = np.tile(weight[:, None] / 2, 2).ravel()
+    found = deal_repeated(rows[:, :2], rows[:, 2], weight, 5, 0)
+    parted = deal_repeated(rows[copies, :2], rows[copies, 2], halves, 5, 0)
+    np.testing.assert_allclose(np.array(found)[:, copies], parted)
+
+
+@pytest.mark.parametrize("n_rows", [8, 40, 400])
+def test_all_other_data_keep_equal_rows_together(n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 2))
+    assert deal_repeated(X, X[:, 0], np.ones(n_rows), 5, 0) is None
+    doubled = np.repeat(X, 2, axis=0)
+    assert deal_repeated(doubled, doubled[:, 0], np.ones(2 * n_rows), 5, 0) is None
+    assert deal_repeated(None, X[:, 0], np.ones(n_rows), 5, 0) is None
+
+
+def test_categories_get_a_model_of_their_own_size():
+    """Nine kinds of rows with probabilities of their own: all of them matter."""
+    X, y = categories(600)
+    model = KMPClassifier(loss="logistic").fit(X, y)
+    assert model.n_support_ >= 2
+    expected = 0.2 + 0.3 * X[:, 0]
+    assert np.abs(model.predict_proba(X)[:, 1] - expected).mean() < 0.08
 
 
 def test_no_more_folds_than_distinct_rows():

@@ -24,7 +24,13 @@ from .problem import Problem, Steps
 from .pursuit import Pursuit
 from .running import run
 from .search import Trial, search, winner
-from .selection import Curve, held_out_errors, leave_one_out_errors, without
+from .selection import (
+    Curve,
+    held_out_errors,
+    leave_one_out_errors,
+    left_of,
+    without,
+)
 
 OnStep = Callable[[Sequence[Steps], Functions], bool]
 
@@ -100,7 +106,7 @@ def fit(
     problems = [replace(p, alpha=alpha, max_steps=max_steps) for p in problems]
     if plan.selection == "validation" and plan.folds:
         fold = plan.folds[0]
-        left = np.where(fold, 0.0, weight)
+        left = left_of(fold, weight)
         problems = [without(p, fold, left, plan.sites) for p in problems]
         dictionary = plan.without_targets(dictionary, left)
     pursuits = _pursue(plan, X, problems, dictionary, on_step)

@@ -20,6 +20,8 @@ from .pursuit import Pursuit
 from .running import run
 from .stopping import Patience
 
+# Up to so many different rows a fold, inputs may be a few categories.
+FEW_SETS = 10
 # Cross-validated paths go on this much longer than their best size so far.
 CV_PATIENCE = Patience(steps=30, share=1.0)
 
@@ -104,6 +106,49 @@ def make_folds(
     fold = np.full(len(weight), -1)
     fold[used] = fold_of_group[group]
     return [fold == f for f in range(n_folds)]
+
+
+def deal_repeated(
+    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int
+) -> list[np.ndarray] | None:
+    """Return folds of data that are a few different rows, each there many times.
+
+    Where inputs are a few categories, whoever predicts will meet the same rows again:
+    to hold out all of one would ask for something else.  So each copy (of a row of
+    weight 3 there are three) goes to a fold of its own; what is returned says which
+    share of each row's weight a fold holds out.  ``None`` for all other data, where
+    equal rows stay together (:func:`make_folds`): copies are then most likely made.
+    """
+    used = np.flatnonzero(weight > 0)
+    digests = row_digests(X, used, seed)
+    n_sets = len(np.unique(digests))
+    total = weight[used].sum()
+    if X is None or n_sets > FEW_SETS * n_folds or total < n_folds * n_sets:
+        return None
+    bits = np.asarray(y[used] + 0.0, dtype=np.float64).view(np.uint64)
+    contents, content = np.unique(
+        np.stack([digests, bits]), axis=1, return_inverse=True
+    )
+    content = content.ravel()
+    copies = np.bincount(content, weights=weight[used])
+    shares = np.array(
+        [
+            _dealt(n, n_folds, np.random.default_rng([seed, *map(int, key)])) / n
+            for n, key in zip(copies, contents.T, strict=True)
+        ]
+    )
+    folds = [np.zeros(len(weight)) for _ in range(n_folds)]
+    for fold, share in zip(folds, shares.T, strict=True):
+        fold[used] = share[content]
+    return [fold for fold in folds if fold.any()]
+
+
+def _dealt(n: float, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """Return how many of ``n`` copies (and a part of one) go to each fold."""
+    whole = int(n)
+    counts = rng.multinomial(whole, np.full(n_folds, 1.0 / n_folds)).astype(float)
+    counts[rng.integers(n_folds)] += n - whole
+    return counts
 
 
 def hold_out(
@@ -212,7 +257,7 @@ def held_out_curves(
         Whether the problems' judges say what the error is, instead of the loss.
     """
     # One array for each fold's weights: pursuits that share it share its norms.
-    weights = [np.where(fold, 0.0, problems[0].weight) for fold in folds]
+    weights = [left_of(fold, problems[0].weight) for fold in folds]
     tasks = [(alpha, problem) for alpha in alphas for problem in problems]
     n_tasks = max(1, n_at_once // max(1, len(folds)))
     curves: list[Curve] = []
@@ -256,7 +301,7 @@ def separate_curves(
     tasks = [(alpha, problem) for alpha in alphas for problem in problems]
     groups: list[list[Steps]] = [[] for _ in tasks]
     for fold in folds:
-        weight = np.where(fold, 0.0, problems[0].weight)
+        weight = left_of(fold, problems[0].weight)
         atoms, n_at_once = bind(weight)
         pursuits = [
             make(atoms, without(replace(problem, alpha=alpha), fold, weight, sites))
@@ -288,15 +333,21 @@ def without(
 ) -> Problem:
     """Return the problem with the rows of one fold held out, and their atoms closed.
 
-    ``fold`` is 1 (or True) on rows that are held out, 0 on those that are fitted, -1 on
-    those of neither part; ``weight`` is 0 on all but the fitted ones.
+    ``fold`` is 1 (or True) on rows that are held out, 0 on those that are fitted, in
+    between for copies of both kinds, -1 on rows of neither part; ``weight`` is
+    :func:`left_of` the fold.
     """
     return replace(
         problem,
         weight=weight,
-        held_out=np.where(fold == 1, problem.weight, 0.0),
+        held_out=problem.weight * np.maximum(fold, 0.0),
         candidates=problem.candidates & sites.open_atoms(weight),
     )
+
+
+def left_of(fold: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the weights of the rows that are fitted where a fold is held out."""
+    return np.where(fold < 0, 0.0, weight * (1.0 - fold))
 
 
 def held_out_errors(p: Steps, is_scored: bool) -> np.ndarray:

@@ -388,7 +388,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         the fewest held-out mistakes.
     cv : int, splitter or iterable, default=5
         The folds. An integer makes folds that are balanced in y, keep equal rows
-        together, and do not depend on the order of the rows.
+        together, and do not depend on the order of the rows. Only where X is a few
+        categories (up to 10 different rows a fold, each there 5 times or more) do
+        copies of a row go to different folds.
     validation_fraction : float, default=0.2
         The share held out by ``selection="validation"``.
     patience : int or None, default=None

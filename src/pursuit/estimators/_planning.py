@@ -27,7 +27,13 @@ from pursuit.losses import Loss, Squared
 from pursuit.path_bounds import KINDS, BoundRule, check_rule, default_kind
 from pursuit.plan import Plan
 from pursuit.problem import METHODS, Judge
-from pursuit.selection import CV_PATIENCE, Sites, hold_out, make_folds
+from pursuit.selection import (
+    CV_PATIENCE,
+    Sites,
+    deal_repeated,
+    hold_out,
+    make_folds,
+)
 from pursuit.stopping import Patience
 
 SELECTIONS = ("cv", "loo", "validation", "bound", None)
@@ -435,7 +441,10 @@ def _folds(
     if isinstance(estimator.cv, WHOLE) and not isinstance(estimator.cv, bool):
         if estimator.cv < 2:
             raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
-        folds = make_folds(contents, y, weight, int(estimator.cv), seed, is_class)
+        n_folds = int(estimator.cv)
+        folds = deal_repeated(contents, y, weight, n_folds, seed)
+        if folds is None:
+            folds = make_folds(contents, y, weight, n_folds, seed, is_class)
         return folds if len(folds) > 1 else []
     return _given_folds(estimator.cv, X, y, weight, is_class)
 

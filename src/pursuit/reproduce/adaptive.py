@@ -283,12 +283,12 @@ def _comparison(name: str, results: Mapping[str, Any]) -> list[str]:
         return []
     plain = np.array([r["KMP, one width by validation"]["error"] for r in found])
     words = []
-    for variant in STRATEGIES:
-        own = np.array([r[f"AKMP-{variant}"]["error"] for r in found])
+    for method in (method for method in METHODS if method.startswith("AKMP")):
+        own = np.array([r[method]["error"] for r in found])
         mean, error = mean_and_error(100.0 * (own - plain))
-        words.append(f"{variant} {mean:+.2f} ± {error:.2f}")
+        words.append(f"{method.removeprefix('AKMP-')} {mean:+.2f} ± {error:.2f}")
     what = "test error less that of one width by validation, in points"
-    return [f"{TITLES[name]}, {what}: {', '.join(words)}."]
+    return [f"{TITLES[name]}, {what}: {'; '.join(words)}."]
 
 
 def _report(names: Sequence[str], results: Mapping[str, dict[str, Any]]) -> Report:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
@@ -21,7 +22,8 @@ MAX_SUPPORT = 200
 SEED = 0
 
 
-class Published(NamedTuple):
+@dataclass(frozen=True)
+class Published:
     """A line of the table."""
 
     kmp: float

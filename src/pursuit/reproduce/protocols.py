@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 from scipy.stats import t as student
 
 
-class Thirds(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Thirds:
     """Rows to train on, to validate on and to test on."""
 
     train: np.ndarray
@@ -28,7 +30,8 @@ def thirds(n_rows: int, seed: int) -> Thirds:
     return Thirds(rows[:third], rows[third : 2 * third], rows[2 * third :])
 
 
-class TTest(NamedTuple):
+@dataclass(frozen=True)
+class TTest:
     """A paired comparison: mean difference, its standard error, p-value."""
 
     difference: float

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sklearn.datasets
@@ -80,7 +80,8 @@ QUICK = ("thyroid", "sonar", "heart", "ionosphere", "sklearn diabetes")
 # -- the splits ----------------------------------------------------------------------
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Problem:
     """Scaled rows to train and to test on."""
 
     X: np.ndarray

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from pursuit.reproduce import losses_2d, mushrooms, survey, thirds, usps_digits
+from pursuit.reproduce import (
+    margin_losses,
+    mushrooms,
+    planes,
+    survey,
+    thirds,
+    usps_digits,
+)
 from pursuit.reproduce.experiment import Experiment
 
 # A module for each family; a new one is added here and to the layers in pyproject.toml.
-FAMILIES = (usps_digits, mushrooms, thirds, losses_2d, survey)
+FAMILIES = (usps_digits, mushrooms, thirds, margin_losses, planes, survey)
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     experiment for family in FAMILIES for experiment in family.EXPERIMENTS

@@ -156,7 +156,8 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    # NaN is no JSON: a report that holds one is wrong.
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -159,10 +159,8 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
 
 def _rows_of(name: str, method: str, splits: Sequence[dict[str, Any]]) -> list[Row]:
     label = f"{name} ({splits[0]['n_train']} rows), {method}"
-    errors = [100.0 * split["error"] for split in splits]
-    mean, error = mean_and_error(errors)
-    spread = error if len(errors) > 1 else None
-    rows = [Row(label, ERROR, mean, spread, size=_mean(splits, "size"))]
+    mean, error = mean_and_error([100.0 * split["error"] for split in splits])
+    rows = [Row(label, ERROR, mean, error, size=_mean(splits, "size"))]
     if splits[0]["log_loss"] is not None:
         rows.append(Row(label, "log-loss", _mean(splits, "log_loss"), digits=3))
     speed = [1e6 * split["predict_seconds"] / split["n_test"] for split in splits]

@@ -247,8 +247,8 @@ def _draw(figure: Any, found: Found) -> None:
 EXPERIMENTS = (
     Experiment(
         "survey",
-        "Every data set at hand: KMP beside tuned SVM and RVM",
-        "of this library",
+        "Survey of every data set at hand",
+        "Benchmark of this library against tuned SVM and RVM",
         needs=(),
         tasks=_tasks,
         report=_report,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
+from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, KMPRegressor, datasets
 from pursuit.reproduce import rivals
@@ -109,7 +110,7 @@ def _warm_up(method: str, is_class: bool) -> None:
 
 def _log_loss(model: Any, p: Problem) -> float | None:
     """Return the log-loss; a machine is calibrated first, apart from its fit's time."""
-    if type(model).__name__ == "SVC":
+    if isinstance(model, SVC):
         cv = rivals.folds(p.y, True)
         model = CalibratedClassifierCV(model, ensemble=False, cv=cv).fit(p.X, p.y)
     if not hasattr(model, "predict_proba"):

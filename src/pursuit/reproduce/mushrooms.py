@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
@@ -21,7 +22,8 @@ MAX_SUPPORT = 200
 SEED = 0
 
 
-class Published(NamedTuple):
+@dataclass(frozen=True)
+class Published:
     """A line of the table."""
 
     kmp: float
@@ -174,8 +176,10 @@ def _draw(figure: Any, rows: list[Row]) -> None:
             printed = [getattr(row, published) for row in mine]
             axes[field].plot(sizes, values, "o-", color=color, label=f"{method}, ours")
             axes[field].plot(sizes, printed, "x:", color=color, label="published")
-    axes["ours"].set(xlabel="training rows", ylabel="test error, %", xscale="log")
-    axes["size"].set(xlabel="training rows", ylabel="support points", xscale="log")
+    for field, label in (("ours", "test error, %"), ("size", "support points")):
+        axes[field].set(xlabel="training rows", ylabel=label, xscale="log")
+        axes[field].set_xticks(list(TABLE), [str(size) for size in TABLE])
+        axes[field].minorticks_off()
     axes["ours"].legend(fontsize="small")
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 from scipy.stats import t as student
 
 
-class Thirds(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Thirds:
     """Rows to train on, to validate on and to test on."""
 
     train: np.ndarray
@@ -28,7 +30,8 @@ def thirds(n_rows: int, seed: int) -> Thirds:
     return Thirds(rows[:third], rows[third : 2 * third], rows[2 * third :])
 
 
-class TTest(NamedTuple):
+@dataclass(frozen=True)
+class TTest:
     """A paired comparison: mean difference, its standard error, p-value."""
 
     difference: float
@@ -69,8 +72,10 @@ def resampled_t_test(a: Any, b: Any, test_share: float) -> TTest:
     return TTest(mean, error, float(2.0 * student.sf(abs(mean) / error, n - 1)))
 
 
-def mean_and_error(values: Any, n_published: int | None = None) -> tuple[float, float]:
-    """Return a mean over splits and a standard error.
+def mean_and_error(
+    values: Any, n_published: int | None = None
+) -> tuple[float, float | None]:
+    """Return a mean over splits and a standard error, None of a single split.
 
     Parameters
     ----------
@@ -83,7 +88,7 @@ def mean_and_error(values: Any, n_published: int | None = None) -> tuple[float, 
     """
     values = np.asarray(values, dtype=np.float64)
     if len(values) < 2:
-        return float(values.mean()), float("nan")
+        return float(values.mean()), None
     share = 1.0 / len(values) + (1.0 / n_published if n_published else 0.0)
     return float(values.mean()), float(np.sqrt(share * values.var(ddof=1)))
 

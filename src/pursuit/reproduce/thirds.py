@@ -111,8 +111,9 @@ def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
 def published_methods(name: str, split: int, sigma: float) -> dict[str, Any]:
     """Return test error and size of the table's methods on one split."""
     X, y = rows_of(name)
-    train, validation, test = thirds(len(y), split)
-    parts = _Parts(X[train], y[train], X[validation], y[validation])
+    rows = thirds(len(y), split)
+    train, test = rows.train, rows.test
+    parts = _Parts(X[train], y[train], X[rows.validation], y[rows.validation])
     gamma = 1.0 / sigma**2
     found: dict[str, Any] = {"n_train": len(train), "n_test": len(test)}
     machine = _machine(parts, gamma)
@@ -171,8 +172,8 @@ def _pursuit(method: str, parts: _Parts, gamma: float) -> Any:
 def todays_methods(name: str, split: int, methods: list[str]) -> dict[str, Any]:
     """Return how methods of today do, which tune themselves on two of the thirds."""
     X, y = rows_of(name)
-    train, validation, test = thirds(len(y), split)
-    rows = np.concatenate([train, validation])
+    parts = thirds(len(y), split)
+    rows, test = np.concatenate([parts.train, parts.validation]), parts.test
     scaler = StandardScaler().fit(X[rows])
     A, B = scaler.transform(X[rows]), scaler.transform(X[test])
     return {m: rivals.judged(m, A, y[rows], B, y[test]) for m in methods}

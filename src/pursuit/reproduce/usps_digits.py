@@ -128,8 +128,9 @@ TODAY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "SVC, tuned": _svc,
     "KNeighborsClassifier, tuned": _neighbors,
     "Nystroem (500) + LogisticRegression, tuned": _nystroem,
-    "KMPClassifier(max_support=400)": lambda X, y: KMPClassifier(max_support=400).fit(
-        X, y
+    # One held-out part instead of five folds: a fifth of the time.
+    "KMPClassifier(max_support=400, selection='validation')": lambda X, y: (
+        KMPClassifier(max_support=400, selection="validation", random_state=0).fit(X, y)
     ),
     "HKNNClassifier()": lambda X, y: HKNNClassifier().fit(X, y),
 }

@@ -65,7 +65,8 @@ def section(content: Mapping[str, Any], folder: str) -> str:
     name = results.stem(content["name"], content["quick"])
     parts = [f"## {content['title']}\n", _about(content, folder, name)]
     if published := [row for row in rows if row.published is not None]:
-        parts.append(_beside(published))
+        # What a reduced version differs by, its reduction explains.
+        parts.append(_beside(published, with_reasons=not content["quick"]))
     if own := [row for row in rows if row.published is None]:
         parts.append(_own(own))
     if content["notes"]:
@@ -85,14 +86,14 @@ def _about(content: Mapping[str, Any], folder: str, name: str) -> str:
         f"{' --quick' if content['quick'] else ''}`, {content['date']}, "
         f"{content['seconds']:.0f} s of tasks in {processes} on {cores} cores; "
         f"{versions}. "
-        f"Files: `{folder}/{name}.json`, `.csv`.\n"
+        f"Files: [json]({folder}/{name}.json), [csv]({folder}/{name}.csv).\n"
     )
 
 
-def _beside(rows: Sequence[Row]) -> str:
+def _beside(rows: Sequence[Row], with_reasons: bool) -> str:
     """Return the table of published figures and ours."""
     has_sizes = any(row.published_size is not None for row in rows)
-    has_reasons = any(row.differs and row.why for row in rows)
+    has_reasons = with_reasons and any(row.differs and row.why for row in rows)
     head = ["", "", "published", "ours", "difference ± s.e."]
     head += ["points published", "points ours"] if has_sizes else []
     head += ["why"] if has_reasons else []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 from scipy.stats import t as student
 
 
-class Thirds(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Thirds:
     """Rows to train on, to validate on and to test on."""
 
     train: np.ndarray
@@ -28,7 +30,8 @@ def thirds(n_rows: int, seed: int) -> Thirds:
     return Thirds(rows[:third], rows[third : 2 * third], rows[2 * third :])
 
 
-class TTest(NamedTuple):
+@dataclass(frozen=True)
+class TTest:
     """A paired comparison: mean difference, its standard error, p-value."""
 
     difference: float
@@ -64,7 +67,7 @@ def resampled_t_test(a: Any, b: Any, test_share: float) -> TTest:
     d = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     mean, n = float(d.mean()), len(d)
     error = float(np.sqrt((1.0 / n + test_share) * d.var(ddof=1)))
-    if error == 0.0:
+    if error <= 1e-12 * abs(mean):  # all differences are equal
         return TTest(mean, 0.0, 1.0 if mean == 0.0 else 0.0)
     return TTest(mean, error, float(2.0 * student.sf(abs(mean) / error, n - 1)))
 

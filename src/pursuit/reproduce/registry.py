@@ -10,14 +10,21 @@ from pursuit.reproduce import (
     digit_densities,
     local_neighbors,
     losses_2d,
+    mushrooms,
     neighbor_figures,
     reduced_neighbors,
     spirals,
+    survey,
+    thirds,
+    usps_digits,
 )
 from pursuit.reproduce.experiment import Experiment
 
 # A module for each family; a new one is added here and to the layers in pyproject.toml.
 FAMILIES = (
+    usps_digits,
+    mushrooms,
+    thirds,
     losses_2d,
     local_neighbors,
     reduced_neighbors,
@@ -25,6 +32,7 @@ FAMILIES = (
     spirals,
     digit_densities,
     density_classifiers,
+    survey,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(

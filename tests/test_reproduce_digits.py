@@ -359,7 +359,8 @@ def test_densities_of_tables_13_3_and_13_4(model):
         )
     ]
     sizes, settings = digit_images.SIZES["usps"], [params for params, *_ in of]
-    found = density_classifiers.measure_classifier(model, sizes, {}, settings)
+    grid = {key: [value] for key, value in settings[0].items()}
+    found = density_classifiers.measure_classifier(model, sizes, grid, settings[1:])
     runs = {str(run["params"]): run for run in found["runs"]}
     errors, likelihood = (runs[str(params)] for params in settings)
     valid = digit_images.percent(errors["validation"]["errors"], 1000)

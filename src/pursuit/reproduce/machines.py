@@ -92,6 +92,7 @@ class Columns:
         """Forget all columns."""
         self.rows = np.empty(0, dtype=np.intp)
         self._blocks: list[np.ndarray] = []
+        self._gram: np.ndarray | None = None
 
     @property
     def nbytes(self) -> int:
@@ -106,12 +107,18 @@ class Columns:
             part = self.X[a : a + step]
             block[:, a : a + step] = _kernel(self.X[rows], part, self.sigma)
         self._blocks.append(block)
+        self._gram = None
         self.rows = np.append(self.rows, rows)
 
     def gram(self) -> np.ndarray:
         """Return the kernel matrix of the rows whose columns are there."""
-        parts = [block[:, self.rows] for block in self._blocks]
-        return np.concatenate(parts).astype(np.float64)
+        if self._gram is None:
+            self._gram = np.empty((len(self.rows), len(self.rows)))
+            first = 0
+            for block in self._blocks:
+                self._gram[first : first + len(block)] = block[:, self.rows]
+                first += len(block)
+        return self._gram
 
     def combine(self, coefficients: np.ndarray) -> np.ndarray:
         """Return the sum (l,) of the columns, each times its coefficient."""

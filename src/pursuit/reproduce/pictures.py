@@ -16,19 +16,16 @@ def dots(rows: Sequence[Row], axis: str) -> Callable[[Any], None]:
     def draw(figure: Any) -> None:
         figure.set_size_inches(8.5, 1.5 + 0.3 * len(rows))
         axes = figure.subplots()
-        place = np.arange(len(rows))[::-1]
-        _published(axes, rows, place)
-        for has, color, label in (
-            (True, "C0", "ours, of a published row"),
-            (False, "C1", "ours: today's methods, defaults"),
-        ):
-            shown = [(r, p) for r, p in zip(rows, place, strict=True) if _is(r) == has]
-            if shown:
-                x = [row.ours for row, _ in shown]
-                y = [p for _, p in shown]
-                errors = [row.standard_error or 0.0 for row, _ in shown]
-                axes.errorbar(x, y, xerr=errors, fmt="o", color=color, label=label)
-        axes.set_yticks(place, [row.label for row in rows])
+        places = np.arange(len(rows))[::-1]
+        placed = list(zip(rows, places, strict=True))
+        compared = [(row, y) for row, y in placed if row.published is not None]
+        own = [(row, y) for row, y in placed if row.published is None]
+        if compared:
+            x, y = zip(*((row.published, y) for row, y in compared), strict=True)
+            axes.plot(x, y, "|", color="black", markersize=16, label="published")
+        _ours(axes, compared, "C0", "ours, of a published row")
+        _ours(axes, own, "C1", "ours: today's methods, defaults")
+        axes.set_yticks(places, [row.label for row in rows])
         axes.set_xlabel(axis)
         axes.grid(alpha=0.3)
         figure.legend(loc="outside lower center", ncols=3, fontsize="small")
@@ -36,12 +33,10 @@ def dots(rows: Sequence[Row], axis: str) -> Callable[[Any], None]:
     return draw
 
 
-def _is(row: Row) -> bool:
-    return row.published is not None
-
-
-def _published(axes: Any, rows: Sequence[Row], place: np.ndarray) -> None:
-    shown = [(r.published, p) for r, p in zip(rows, place, strict=True) if _is(r)]
-    if shown:
-        x, y = zip(*shown, strict=True)
-        axes.plot(x, y, "|", color="black", markersize=16, label="published")
+def _ours(
+    axes: Any, placed: Sequence[tuple[Row, float]], color: str, label: str
+) -> None:
+    if placed:
+        rows, y = zip(*placed, strict=True)
+        x, errors = zip(*((r.ours, r.standard_error or 0.0) for r in rows), strict=True)
+        axes.errorbar(x, y, xerr=errors, fmt="o", color=color, label=label)

@@ -220,6 +220,9 @@ def correlators(n: int, n_support: int, widths: list[float]) -> dict[str, object
             n, max_support=n_support
         ),
         f"SparseKernelCCA, {few} pairs": SparseKernelCCA(n, max_support=few),
+        f"the same by covariance, {few} pairs": SparseKernelCCA(
+            n, max_support=few, criterion="covariance"
+        ),
         f"the same, pairs at random, {few}": SparseKernelCCA(
             n, max_support=few, n_candidates=1
         ),

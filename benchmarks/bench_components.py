@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from pursuit import SparseKernelCCA, SparseKernelPCA, datasets
 from pursuit.kernels import median_gamma
 
-ROWS, COMPONENTS, REPEATS = 5000, 100, 3
+ROWS, COMPONENTS, REPEATS = 5000, 100, 2
 
 # -- speed -------------------------------------------------------------------------
 

@@ -71,7 +71,11 @@ class Choosing:
         """Return the rows of the sample; of a matrix of kernel values, its block."""
         if self.sample is None:
             return X
-        return X[self.sample] if kernel else X[np.ix_(self.sample, self.sample)]
+        return (
+            X[self.sample]
+            if kernel is not None
+            else X[np.ix_(self.sample, self.sample)]
+        )
 
     def rows(self, chosen: np.ndarray) -> np.ndarray:
         """Return the numbers of chosen rows of the sample among all rows."""

@@ -443,7 +443,7 @@ def trace_minimisation(K, N):
     return chosen
 
 
-def paired_deflation(K_x, K_y, N, center=False, tol=1e-10):
+def paired_deflation(K_x, K_y, N, center=False, by_covariance=False, tol=1e-10):
     """Sparse KCCA, section 4: the best pair of columns, then both are deflated."""
     K_x, K_y, chosen, scores = K_x.copy(), K_y.copy(), [], []
     first = np.diag(K_x).copy(), np.diag(K_y).copy()
@@ -457,7 +457,10 @@ def paired_deflation(K_x, K_y, N, center=False, tol=1e-10):
             u, v = K_x[:, i], K_y[:, i]
             if center:
                 u, v = u - u.mean(), v - v.mean()
-            rho[i] = u @ v / np.sqrt((u @ u) * (v @ v))
+            if by_covariance:
+                rho[i] = u @ v / np.sqrt(K_x[i, i] * K_y[i, i])
+            else:
+                rho[i] = u @ v / np.sqrt((u @ u) * (v @ v))
         i = int(np.argmax(rho))
         chosen.append(i)
         scores.append(rho[i])

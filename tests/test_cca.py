@@ -41,15 +41,23 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("criterion", ["correlation", "covariance"])
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("gammas", [(0.5, 0.5), (2.0, 0.3), (0.1, 4.0)])
-def test_choice_is_the_literal_one(views, gammas, center):
+def test_choice_is_the_literal_one(views, gammas, center, criterion):
     X, Y = views
     kernels = [Gaussian(gamma) for gamma in gammas]
     model = SparseKernelCCA(
-        1, kernel=kernels[0], kernel_y=kernels[1], center=center, max_support=25
+        1,
+        kernel=kernels[0],
+        kernel_y=kernels[1],
+        center=center,
+        max_support=25,
+        criterion=criterion,
     ).fit(X, Y)
-    chosen, scores = paired_deflation(kernels[0](X), kernels[1](Y), 25, center)
+    chosen, scores = paired_deflation(
+        kernels[0](X), kernels[1](Y), 25, center, criterion == "covariance"
+    )
     assert model.support_.tolist() == chosen
     np.testing.assert_allclose(model.path_.gains, scores, atol=1e-7)
     drawn = clone(model).set_params(n_candidates=1000).fit(X, Y)
@@ -201,6 +209,7 @@ def test_pipelines_and_searches(views):
         ({"max_support": 1.5}, "max_support=1.5 must be"),
         ({"alpha": -1.0}, "alpha=-1.0 must be"),
         ({"center": 1}, "center=1 must be True or False"),
+        ({"criterion": "best"}, "criterion='best' must be"),
         ({"kernel_y": "unknown"}, "kernel='unknown' is unknown"),
         ({"gamma_y": 0.0}, "gamma must be"),
     ],

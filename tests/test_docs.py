@@ -26,6 +26,16 @@ def test_examples_run(page, capsys):
     assert 0 < int(n_support) < 200
 
 
+@pytest.mark.parametrize("page", ["bounds", "components"])
+def test_pages_that_assert(page):
+    """Each block stands alone; what a block claims, it asserts."""
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert all("assert " in block for block in blocks)
+    for block in blocks:
+        exec(compile(block, f"{page}.md", "exec"), {})
+
+
 def test_densities_page(capsys):
     """Each block stands alone; what a block claims, it asserts."""
     text = (ROOT / "docs/densities.md").read_text(encoding="utf-8")

@@ -12,7 +12,6 @@ from scipy.linalg import solve_triangular
 
 from pursuit._progress import Progress
 from pursuit.bounds import compression_penalty
-from pursuit.expansions import kernel_blocks
 from pursuit.functions import Columns, Functions, KernelFunctions
 from pursuit.kernels import Kernel
 
@@ -34,6 +33,8 @@ _VECTORS = (LOOKS_EACH + 6) * MOST
 # The share of the memory that is counted on: the rest is for what lives for a moment.
 _COUNTED_SHARE = 0.8
 _LEAST_BLOCK = 64
+# Kernel values held at a time where coordinates of all rows are computed: 32 MiB.
+_BLOCK = 1 << 22
 # What a residual may fall below zero by rounding, as a share of the largest k(x, x).
 _NEGATIVE = 1e-6
 
@@ -70,7 +71,11 @@ class Choosing:
         """Return the rows of the sample; of a matrix of kernel values, its block."""
         if self.sample is None:
             return X
-        return X[self.sample] if kernel else X[np.ix_(self.sample, self.sample)]
+        return (
+            X[self.sample]
+            if kernel is not None
+            else X[np.ix_(self.sample, self.sample)]
+        )
 
     def rows(self, chosen: np.ndarray) -> np.ndarray:
         """Return the numbers of chosen rows of the sample among all rows."""
@@ -189,11 +194,10 @@ def coordinate_blocks(
     kernel: Kernel | None, X: Any, rows: np.ndarray, triangle: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the coordinates of all rows in the span of some of them, in blocks."""
-    if kernel is None:
-        X, centers = X[:, rows], None
-    else:
-        centers = X[rows]
-    for _, K in kernel_blocks(kernel, X, centers):
+    step = max(1, _BLOCK // max(1, len(rows)))
+    for start in range(0, X.shape[0], step):
+        part = X[start : start + step]
+        K = part[:, rows] if kernel is None else kernel(part, X[rows])
         yield solve_triangular(triangle, K.T, lower=True).T
 
 

@@ -1,4 +1,4 @@
-"""Choosing pairs of points by their correlation: sparse kernel CCA."""
+"""Choosing pairs of points by their correlation, or covariance: sparse kernel CCA."""
 
 from __future__ import annotations
 
@@ -18,12 +18,22 @@ class LargestCorrelation(Steps):
         {\sqrt{\sum_j X_n[j,i]^2 \sum_j Y_n[j,i]^2}}
 
     with the kernels ``X`` and ``Y`` of two views of the same rows, both deflated at the
-    chosen index; the columns are centred first where ``center`` says so.
+    chosen index; the columns are centred first where ``center`` says so.  By
+    covariance, the denominator is that of unit directions in feature space,
+    :math:`\sqrt{X_n[i,i] Y_n[i,i]}`.
     """
 
-    def __init__(self, first: View, second: View, max_steps: int, center: bool) -> None:
+    def __init__(
+        self,
+        first: View,
+        second: View,
+        max_steps: int,
+        center: bool,
+        by_covariance: bool = False,
+    ) -> None:
         super().__init__(max_steps)
         self.views, self._center = (first, second), center
+        self._by_covariance = by_covariance
         ones = np.ones((1, first.atoms.n_rows))
         self._squares = [v.atoms.squared_norms(ones)[0] for v in self.views]
         self._means = [v.atoms.correlate(ones)[0] / ones.size for v in self.views]
@@ -39,7 +49,7 @@ class LargestCorrelation(Steps):
                 return False
             U = [view.columns(np.array([i]))[0] for view in self.views]
             if self._holds(i, U, scores[i]):
-                self._take(i, U, scores[i] - 1.0)
+                self._take(i, U, scores[i] - _offset(self._by_covariance))
                 return True
 
     def _scores(self) -> np.ndarray:
@@ -51,8 +61,10 @@ class LargestCorrelation(Steps):
         usable = (a > self._floors[0]) & (b > self._floors[1])
         for view in self.views:
             usable &= view.is_open
+        if self._by_covariance:
+            a, b = (view.residual for view in self.views)
         norms = np.sqrt(np.where(usable, a, 1.0)) * np.sqrt(np.where(usable, b, 1.0))
-        return _above_minus_one(cross, norms, usable)
+        return _scores(cross, norms, usable, self._by_covariance)
 
     def _holds(self, i: int, U: list[np.ndarray], score: float) -> bool:
         """Return whether the columns bear the score out; correct it if not."""
@@ -97,11 +109,13 @@ class DrawnCorrelation(DrawnVariance):
         second: View,
         max_steps: int,
         center: bool,
+        by_covariance: bool,
         n_drawn: int,
         rng: np.random.Generator,
     ) -> None:
         super().__init__(first, max_steps, n_drawn, rng)
         self.views, self._center = (first, second), center
+        self._by_covariance = by_covariance
 
     def _scored(self, drawn: np.ndarray, U: list[np.ndarray]) -> np.ndarray:
         usable = np.ones(len(drawn), dtype=bool)
@@ -111,17 +125,30 @@ class DrawnCorrelation(DrawnVariance):
         if self._center:
             U = [u - u.mean(axis=1, keepdims=True) for u in U]
         norms = np.prod([np.linalg.norm(u, axis=1) for u in U], axis=0)
+        usable &= norms > 0
+        if self._by_covariance:
+            left = np.prod([view.residual[drawn] for view in self.views], axis=0)
+            norms = np.sqrt(np.where(usable, left, 1.0))
         cross = np.einsum("ij,ij->i", *U)
-        return _above_minus_one(cross, norms, usable & (norms > 0))
+        return _scores(cross, norms, usable, self._by_covariance)
 
     def _gain(self, score: float) -> float:
-        return score - 1.0
+        return score - _offset(self._by_covariance)
 
 
-def _above_minus_one(
-    cross: np.ndarray, norms: np.ndarray, usable: np.ndarray
+def _scores(
+    cross: np.ndarray, norms: np.ndarray, usable: np.ndarray, by_covariance: bool
 ) -> np.ndarray:
-    """Return 1 plus the correlation, so that a score of 0 is left to what is closed."""
+    """Return scores, of which 0 is left to what is closed.
+
+    Correlations plus 1; positive covariances.
+    """
     scores = np.zeros(len(cross))
     np.divide(cross, norms, out=scores, where=usable)
-    return np.where(usable, np.maximum(1.0 + scores, 1e-300), 0.0)
+    least = 0.0 if by_covariance else 1e-300
+    scores = np.maximum(scores + _offset(by_covariance), least)
+    return np.where(usable, scores, 0.0)
+
+
+def _offset(by_covariance: bool) -> float:
+    return 0.0 if by_covariance else 1.0

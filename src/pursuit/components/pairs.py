@@ -64,7 +64,12 @@ class PairedPath:
 
 
 def choose_pairs(
-    how: Choosing, kernels: tuple[Kernel | None, ...], X: Any, Y: Any, center: bool
+    how: Choosing,
+    kernels: tuple[Kernel | None, ...],
+    X: Any,
+    Y: Any,
+    center: bool,
+    by_covariance: bool,
 ) -> PairedPath:
     """Return the pairs of subspaces whose points are correlated, greedily."""
     data = (X, Y)
@@ -74,11 +79,11 @@ def choose_pairs(
     )
     choice: LargestCorrelation | DrawnCorrelation
     if how.n_drawn is None:
-        choice = LargestCorrelation(first, second, how.max_steps, center)
+        choice = LargestCorrelation(first, second, how.max_steps, center, by_covariance)
     else:
         rng = np.random.default_rng(how.seed)
         choice = DrawnCorrelation(
-            first, second, how.max_steps, center, how.n_drawn, rng
+            first, second, how.max_steps, center, by_covariance, how.n_drawn, rng
         )
     reason = how.run(choice, lambda: None, first)
     rows = how.rows(choice.atoms)

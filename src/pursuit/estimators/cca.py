@@ -49,10 +49,10 @@ class SparseKernelCCA(  # noqa: D101
     each choice,
 
     .. math:: i = \\arg\\max_i \\frac{{(K_x K_y)[i, i]}}
-        {{\\sqrt{{(K_x^2)[i, i] (K_y^2)[i, i]}}}};
+        {{\\sqrt{{(K_x^2)[i, i] (K_y^2)[i, i]}}}},
 
-    then canonical correlations with a ridge are found in the two subspaces that the
-    chosen points span.
+    or by their covariance; then canonical correlations with a ridge are found in the
+    two subspaces that the chosen points span.
 
     Parameters
     ----------
@@ -66,6 +66,10 @@ class SparseKernelCCA(  # noqa: D101
         its own in each view. `gamma_y` "same", the default: as `gamma`.
     max_support : int or None, default=None
         How many pairs are chosen. None: 100, or as many as there are.
+    criterion : {{"correlation", "covariance"}}, default="correlation"
+        By what pairs are chosen. "covariance" divides by
+        ``sqrt(K_x[i, i] * K_y[i, i])`` instead, which prefers pairs that matter to
+        many rows.
     alpha : float, default=1e-3
         Ridge: this share of a view's total variance is added to each direction's.
     center : bool, default=True
@@ -131,6 +135,7 @@ class SparseKernelCCA(  # noqa: D101
         gamma: float | str | None = "median",
         gamma_y: float | str | None = "same",
         max_support: int | None = None,
+        criterion: str = "correlation",
         alpha: float = 1e-3,
         center: bool = True,
         degree: int = 3,
@@ -148,6 +153,7 @@ class SparseKernelCCA(  # noqa: D101
         self.gamma = gamma
         self.gamma_y = gamma_y
         self.max_support = max_support
+        self.criterion = criterion
         self.alpha = alpha
         self.center = center
         self.degree = degree
@@ -182,7 +188,8 @@ class SparseKernelCCA(  # noqa: D101
         contents = None if None in kernels else X
         wanted = 100 if self.max_support is None else int(self.max_support)
         how = choosing(self, contents, X.shape[0], wanted)
-        path = choose_pairs(how, kernels, X, Y, self.center)
+        by_covariance = self.criterion == "covariance"
+        path = choose_pairs(how, kernels, X, Y, self.center, by_covariance)
         if not len(path):
             raise ValueError(
                 "There is nothing to choose: is one of the views constant?"
@@ -205,6 +212,10 @@ class SparseKernelCCA(  # noqa: D101
         whole_number("n_components", self.n_components, 1)
         whole_number("max_support", self.max_support, 1, (None,))
         check_flag("center", self.center)
+        if self.criterion not in ("correlation", "covariance"):
+            raise ValueError(
+                f"criterion={self.criterion!r} must be 'correlation' or 'covariance'."
+            )
         if not is_number(self.alpha) or not 0 <= self.alpha < np.inf:
             raise ValueError(
                 f"alpha={self.alpha!r} must be a finite number of at least 0."

@@ -1,0 +1,72 @@
+"""
+How many components a bound picks
+=================================
+
+Sparse kernel PCA is a compression scheme: its subspace is told by the chosen points
+alone. Hussain and Shawe-Taylor bound the residual of new points by that, and compare
+with a bound by the eigenvalues of the kernel matrix (Figure 1 of "Theory of matching
+pursuit"). On the right are 1000 points of 450 dimensions, 50 of them strong; on the
+left Boston's housing data, where they are to be had, else scikit-learn's diabetes data.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import normalize, scale
+
+from pursuit import SparseKernelPCA, bounds, datasets
+from pursuit.kernels import Gaussian, Linear, median_gamma
+
+
+def curves(kernel, X, X_new, n):
+    """Test residuals and both bounds at 1 to n chosen points."""
+    model = SparseKernelPCA(n, kernel=kernel, center=False, subsample=None).fit(X)
+    sizes = np.arange(1, model.n_support_ + 1)
+    residual = [model.truncate(t).reconstruction_error(X_new).mean() for t in sizes]
+    compression = np.asarray(model.path_.bound())[1:]
+    K = kernel(X)
+    values = np.sort(np.linalg.eigvalsh(K))[::-1]
+    square = np.mean(np.diag(K) ** 2)
+    eigenvalues = [
+        bounds.kpca_eigenvalues(
+            len(X), t, max(values[t:].sum(), 0), square, sup=K.max()
+        )
+        for t in sizes
+    ]
+    return sizes, residual, compression, np.array(eigenvalues, dtype=float)
+
+
+def housing():
+    """Standardised inputs, 450 rows to fit and the rest to test."""
+    name = "Boston" if "boston" in datasets.available() else "diabetes"
+    X = datasets.load("boston").data if name == "Boston" else load_diabetes().data
+    X = scale(X)[np.random.default_rng(0).permutation(len(X))]
+    gamma = median_gamma(X) / 0.3
+    n = int(0.89 * len(X))
+    return name, curves(Gaussian(gamma), X[:n], X[n:], 120)
+
+
+def toy():
+    """Points on the unit sphere; the strong variances fall as t to the -1.35."""
+    X = np.random.default_rng(0).standard_normal((1500, 450))
+    X[:, :50] *= 100 * np.arange(1, 51) ** (-1.35 / 2)
+    X = normalize(X)
+    return "50 strong dimensions", curves(Linear(), X[:1000], X[1000:], 120)
+
+
+# %%
+# The compression bound is lower, and its minimum comes close to the number of strong
+# dimensions; the other's term for the dimension outweighs its residual early on.
+
+figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+for axes, (name, found) in zip(panels, [housing(), toy()], strict=True):
+    sizes, residual, compression, eigenvalues = found
+    axes.plot(sizes, residual, color="black", label="residual of new points")
+    axes.plot(sizes, compression, color="tab:blue", label="compression bound")
+    axes.plot(sizes, eigenvalues, color="tab:red", label="bound by eigenvalues")
+    for curve, color in ((compression, "tab:blue"), (eigenvalues, "tab:red")):
+        axes.axvline(sizes[curve.argmin()], color=color, linestyle=":")
+    print(f"{name}: {sizes[compression.argmin()]} points by the compression bound")
+    axes.set(title=name, xlabel="chosen points", ylim=(0, None))
+panels[0].legend(fontsize="small")
+plt.show()

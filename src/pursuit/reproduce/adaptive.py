@@ -60,7 +60,8 @@ def parts_of(name: str, split: int) -> Parts:
     X, y = bunch.data, np.where(bunch.target == np.max(bunch.target), 1, -1)
     if name in ("ionosphere", "pima"):
         X = StandardScaler().fit_transform(X) if name == "pima" else X
-        return _parts(X, y, thirds(len(y), split))
+        rows = thirds(len(y), split)
+        return _parts(X, y, (rows.train, rows.validation, rows.test))
     official, halving = divmod(split, N_HALVINGS) if name == "titanic" else (0, split)
     train, test = bunch.splits[official]
     order = np.random.default_rng(halving).permutation(train)

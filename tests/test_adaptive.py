@@ -147,6 +147,26 @@ def test_a_minimum_at_a_bound_stays_there():
     assert np.allclose(functions.gammas, 10.0 * median_gamma(X))
 
 
+@pytest.mark.parametrize("low", [1e-3, 1e-20, 1e-200, 1e-320])
+def test_wide_ranges_hold_the_same_best_widths(data, low):
+    X, labels = data
+    narrow, wide = (
+        AdaptiveGaussian("global", gamma_range=ends).learn(sample_of(X, labels))[0]
+        for ends in ((1e-2, 10.0), (low, 10.0))
+    )
+    is_inside = narrow.gammas > 1.1e-2 * median_gamma(X)
+    assert_widths(wide.gammas[is_inside], narrow.gammas[is_inside], atol=0.02)
+    assert np.all(np.isfinite(wide.gammas))
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+def test_ranges_end_where_numbers_do(data, unit):
+    X, labels = data
+    dictionary = AdaptiveGaussian("global", gamma_range=(1e-300, 1e300))
+    (functions,) = dictionary.learn(sample_of(unit * X, labels))
+    assert np.all((functions.gammas > 0) & np.isfinite(functions.gammas))
+
+
 # -- held-out rows -----------------------------------------------------------------
 
 

@@ -38,7 +38,14 @@ def kernels(kernel=None):
     return KernelFunctions(X[ROWS], ROWS, True, kernel or Gaussian(0.5))
 
 
-VARIED = VariedGaussians(X[ROWS], ROWS, True, np.array([0.1, 1.0, 3.0, 10.0, 0.6]))
+VARIED = VariedGaussians(
+    X[ROWS], ROWS, True, np.array([0.1, 1.0, 3.0, 10.0, 0.6]), np.arange(5)
+)
+# Three widths on each of two points.
+PLACE = np.repeat([1, 0], 3)
+SHARED = VariedGaussians(
+    X[[9, 4]], np.array([9, 4])[PLACE], True, np.tile([0.2, 1.0, 5.0], 2), PLACE
+)
 ORIENTED = OrientedGaussianFunctions(
     X[ROWS], ROWS, True, 0.7, FRAMES, RNG.random((5, 2))
 )
@@ -54,6 +61,7 @@ COLLECTIONS = {
     "centers": CENTERS,
     "asymmetric": kernels(FunctionKernel(skewed)),
     "varied": VARIED,
+    "shared points": SHARED,
     "oriented": ORIENTED,
     "monomials": MONOMIALS,
     "outputs": OUTPUTS,

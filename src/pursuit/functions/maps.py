@@ -40,11 +40,15 @@ class Monomials(Functions):
     def __call__(self, X: Any) -> np.ndarray:
         """Return the values (n, M) at the rows of X."""
         out = np.ones((X.shape[0], len(self)))
-        for j, factors in enumerate(self.factors):
-            for feature in factors:
-                column = X[:, [feature]]
-                column = column.toarray() if sp.issparse(column) else column
-                out[:, j] *= column[:, 0]
+        # The features in use, taken once: single columns of sparse rows are slow.
+        used = sorted({feature for factors in self.factors for feature in factors})
+        columns = X[:, used]
+        columns = columns.toarray() if sp.issparse(columns) else columns
+        at = {feature: i for i, feature in enumerate(used)}
+        with np.errstate(over="ignore"):
+            for j, factors in enumerate(self.factors):
+                for feature in factors:
+                    out[:, j] *= columns[:, at[feature]]
         return out
 
     @property

@@ -203,6 +203,31 @@ def test_the_part_held_out_is_not_seen_either(data):
     )
 
 
+def test_long_searches_show_how_far_they_are(data, capsys):
+    X, labels = data
+    sample = sample_of(X, labels)
+    AdaptiveGaussian("global").learn(sample)
+    assert "widths" not in capsys.readouterr().err
+    AdaptiveGaussian("global").learn(Sample(**{**vars(sample), "verbose": 1}))
+    assert "80/80" in capsys.readouterr().err
+
+
+def test_folds_learn_once_for_all_ridges(data, monkeypatch):
+    X, _ = data
+    n_learned = []
+    learn = AdaptiveGaussian.learn
+
+    def counted(self, sample):
+        n_learned.append(1)
+        return learn(self, sample)
+
+    monkeypatch.setattr(AdaptiveGaussian, "learn", counted)
+    KMPRegressor(dictionary=AdaptiveGaussian("global"), cv=3, max_support=5).fit(
+        X, np.sin(X[:, 0])
+    )
+    assert len(n_learned) == 4
+
+
 def test_memory_is_bounded(data):
     X, labels = data
     sample = sample_of(X, labels)

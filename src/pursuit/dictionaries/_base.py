@@ -37,6 +37,8 @@ class Sample:
         Bytes that learning may take.
     seed : int
         The only source of chance.
+    verbose : int or bool
+        Whether long work shows how far it is.
     """
 
     X: Any
@@ -49,6 +51,7 @@ class Sample:
     fit_intercept: bool
     memory: int
     seed: int
+    verbose: int | bool = 0
 
 
 class Dictionary(BaseEstimator):

@@ -15,6 +15,7 @@ from pursuit._parameters import (
     positive_number,
     whole_number,
 )
+from pursuit._progress import Progress
 from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import allowed_threads, deal
 from pursuit._widths import median_gamma, quantile_gamma
@@ -147,6 +148,7 @@ class AdaptiveGaussian(Dictionary):
         reach = self._reach(sample)
         left, right = paired_rows(X[rows], X)
         out = np.empty((len(rows), max(1, n_draws)))
+        is_done = np.zeros(len(rows), dtype=bool)
 
         def work(parts: Sequence[slice]) -> None:
             for part in parts:
@@ -172,12 +174,15 @@ class AdaptiveGaussian(Dictionary):
                     sample.fit_intercept,
                     out[part],
                 )
+                is_done[part] = True
+                progress.show(int(is_done.sum()))
 
         n_threads = allowed_threads()
         fitting = sample.memory // (16 * n_threads * max(1, X.shape[0]))
         step = int(np.clip(fitting, 1, _CENTERS))
         parts = [slice(i, i + step) for i in range(0, len(rows), step)]
-        deal(work, parts, min(n_threads, len(parts)))
+        with Progress(len(rows), "widths", sample.verbose, unit="point") as progress:
+            deal(work, parts, min(n_threads, len(parts)))
         return out
 
     def _reach(self, sample: Sample) -> float:

@@ -80,6 +80,7 @@ def make_plan(
         fit_intercept=bool(estimator.fit_intercept) and loss.frees_constant,
         memory=budget(estimator.max_memory),
         seed=seed,
+        verbose=estimator.verbose,
     )
     dictionaries = _learned(dictionary, sample)
     first = _middle_three(len(dictionaries))

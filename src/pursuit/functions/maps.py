@@ -109,7 +109,8 @@ class Outputs(Functions):
                 f"{self.title} returned {values.shape[1]} columns, but "
                 f"{self.n_columns} when the model was fitted."
             )
-        return values[:, self.columns]
+        is_all = np.array_equal(self.columns, np.arange(self.n_columns))
+        return values if is_all else values[:, self.columns]
 
     @property
     def names(self) -> list[str]:
@@ -117,8 +118,8 @@ class Outputs(Functions):
         return list(self.column_names)
 
     def held_bytes(self, n_rows: int) -> int:
-        """Return the size of all columns: a map makes them all at once."""
-        return 8 * n_rows * self.n_columns
+        """Return the size of all columns, made at once, and of their transpose."""
+        return 8 * n_rows * (self.n_columns + len(self))
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
         """Return what hands out columns of the map's result, made once."""

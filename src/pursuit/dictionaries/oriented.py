@@ -39,7 +39,7 @@ class OrientedGaussians(Dictionary):
     Notes
     -----
     With M points the directions are M · d · n_directions numbers, and a function costs
-    1 + 2 n_directions times what a Gaussian does.
+    about 1 + n_directions times what a Gaussian does.
     """
 
     accepts_sparse = False

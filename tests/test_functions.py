@@ -191,6 +191,26 @@ def test_an_oriented_gaussian_is_that_of_its_covariance():
         np.testing.assert_allclose(values[:, i], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e-120, 1e120])
+def test_oriented_gaussians_far_out_and_in_any_unit(unit):
+    """Along a direction that is much longer than the others are wide."""
+    u = np.linalg.qr(RNG.standard_normal((3, 3)))[0]
+    steps = np.array([0.0, 1.0, -3e3, 2e4])
+    points = unit * (steps[:, None] * u[:, 0] + 0.1 * u[:, 1] + 5e3 * u[:, 2])
+    variance = 1e8  # of the unit, squared
+    functions = OrientedGaussianFunctions(
+        points[:1],
+        np.arange(1),
+        True,
+        1.0 / unit / unit,
+        u[None, :, :1],
+        np.array([[variance * unit * unit]]),
+    )
+    across = unit * 0.5 * u[:, 1]
+    expected = np.exp(-0.25 - 0.5 * steps**2 / (variance + 0.5))
+    np.testing.assert_allclose(functions(points + across)[:, 0], expected, rtol=1e-6)
+
+
 def test_names():
     assert kernels().names[1] == "rbf(γ=0.5) at row 9"
     assert CENTERS.names[0] == "linear at center 0"

@@ -632,6 +632,16 @@ def test_an_interrupt_leaves_a_model_and_a_warning(regression):
     assert np.all(np.isfinite(model.predict(X)))
 
 
+def test_an_interrupt_before_the_first_step_is_an_ordinary_one(regression):
+    def kernel(A, B):
+        raise KeyboardInterrupt
+
+    model = KMPRegressor(kernel, redraw_candidates=True, selection=None, alpha=1e-3)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*regression)
+    assert not hasattr(model, "dual_coef_")
+
+
 # -- callbacks ---------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from pursuit._threads import allowed_threads, deal
 from pursuit._widths import median_gamma, quantile_gamma
 from pursuit.dictionaries import _width_search
 from pursuit.dictionaries._base import Dictionary, Sample, classes_of_points
-from pursuit.dictionaries.kernel_based import points_of
+from pursuit.dictionaries._points import points_of
 from pursuit.functions import Functions, VariedGaussians
 
 STRATEGIES = ("global", "local", "stochastic")

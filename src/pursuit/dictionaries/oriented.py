@@ -10,7 +10,8 @@ from sklearn.neighbors import NearestNeighbors
 from pursuit._parameters import whole_number
 from pursuit._rows import distinct_rows
 from pursuit.dictionaries._base import Dictionary, Sample
-from pursuit.dictionaries.kernel_based import points_of, widths_to_compare
+from pursuit.dictionaries._points import points_of
+from pursuit.dictionaries.kernel_based import widths_to_compare
 from pursuit.functions import Functions, OrientedGaussianFunctions
 
 # Numbers held at a time while the directions are found: 32 MiB of float64.

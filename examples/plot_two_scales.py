@@ -2,9 +2,10 @@
 Several widths in one dictionary
 ================================
 
-A smooth trend with three sharp bumps. One width must be narrow enough for the bumps, and
-then the trend takes many narrow functions. With seventeen widths on each point in one
-dictionary, the pursuit takes wide functions for the trend and narrow ones for the bumps.
+A smooth trend with three sharp bumps. One width must be narrow enough for the bumps,
+and then the trend takes many narrow functions. With seventeen widths on each point in
+one dictionary, the pursuit takes wide functions for the trend and narrow ones for the
+bumps.
 """
 
 import matplotlib.pyplot as plt

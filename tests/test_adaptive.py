@@ -147,6 +147,26 @@ def test_a_minimum_at_a_bound_stays_there():
     assert np.allclose(functions.gammas, 10.0 * median_gamma(X))
 
 
+@pytest.mark.parametrize("low", [1e-3, 1e-20, 1e-200, 1e-320])
+def test_wide_ranges_hold_the_same_best_widths(data, low):
+    X, labels = data
+    narrow, wide = (
+        AdaptiveGaussian("global", gamma_range=ends).learn(sample_of(X, labels))[0]
+        for ends in ((1e-2, 10.0), (low, 10.0))
+    )
+    is_inside = narrow.gammas > 1.1e-2 * median_gamma(X)
+    assert_widths(wide.gammas[is_inside], narrow.gammas[is_inside], atol=0.02)
+    assert np.all(np.isfinite(wide.gammas))
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+def test_ranges_end_where_numbers_do(data, unit):
+    X, labels = data
+    dictionary = AdaptiveGaussian("global", gamma_range=(1e-300, 1e300))
+    (functions,) = dictionary.learn(sample_of(unit * X, labels))
+    assert np.all((functions.gammas > 0) & np.isfinite(functions.gammas))
+
+
 # -- held-out rows -----------------------------------------------------------------
 
 
@@ -181,6 +201,31 @@ def test_the_part_held_out_is_not_seen_either(data):
     np.testing.assert_allclose(
         model.truncate(n).predict(X), alone.truncate(n).predict(X), rtol=1e-6
     )
+
+
+def test_long_searches_show_how_far_they_are(data, capsys):
+    X, labels = data
+    sample = sample_of(X, labels)
+    AdaptiveGaussian("global").learn(sample)
+    assert "widths" not in capsys.readouterr().err
+    AdaptiveGaussian("global").learn(Sample(**{**vars(sample), "verbose": 1}))
+    assert "80/80" in capsys.readouterr().err
+
+
+def test_folds_learn_once_for_all_ridges(data, monkeypatch):
+    X, _ = data
+    n_learned = []
+    learn = AdaptiveGaussian.learn
+
+    def counted(self, sample):
+        n_learned.append(1)
+        return learn(self, sample)
+
+    monkeypatch.setattr(AdaptiveGaussian, "learn", counted)
+    KMPRegressor(dictionary=AdaptiveGaussian("global"), cv=3, max_support=5).fit(
+        X, np.sin(X[:, 0])
+    )
+    assert len(n_learned) == 4
 
 
 def test_memory_is_bounded(data):

@@ -9,7 +9,8 @@ import reference
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.model_selection import GridSearchCV
+from sklearn.feature_selection import SelectKBest
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -27,6 +28,7 @@ from pursuit.dictionaries import (
     OrientedGaussians,
     Precomputed,
     Transformed,
+    Union,
 )
 from pursuit.functions import Functions
 from pursuit.kernels import Gaussian, Laplacian, Linear
@@ -65,6 +67,11 @@ def median_gamma(X):
     squared = np.square(X[:, None] - X[None]).sum(axis=2)
     apart = np.sort(squared[np.triu_indices(len(X), 1)])
     return 1.0 / apart[apart > 0][(np.sum(apart > 0) - 1) // 2]
+
+
+def by_points(matrices):
+    """The columns of several matrices, those of one point together."""
+    return np.stack(matrices, axis=2).reshape(len(matrices[0]), -1)
 
 
 CENTERS = np.array([[0.0, 0.0, 0.0], [1.0, -1.0, 0.5], [0.2, 0.3, -2.0]])
@@ -110,7 +117,17 @@ ORACLES = {
     ),
     "many widths": (
         ManyWidths(gamma=0.3, multiples=(0.25, 1.0, 4.0)),
-        lambda X, Z: np.hstack([gaussian(X, Z, g) for g in (0.075, 0.3, 1.2)]),
+        lambda X, Z: by_points([gaussian(X, Z, g) for g in (0.075, 0.3, 1.2)]),
+    ),
+    "many widths of another kernel": (
+        ManyWidths(Laplacian(0.5), multiples=(4.0, 1.0)),
+        lambda X, Z: by_points(
+            [np.exp(-g * np.abs(X[:, None] - Z).sum(axis=2)) for g in (2.0, 0.5)]
+        ),
+    ),
+    "one of many widths": (
+        ManyWidths(gamma=0.3, multiples=2.0),
+        lambda X, Z: gaussian(X, Z, 0.6),
     ),
     "features": (
         Features(degree=2, interaction_only=False),
@@ -295,6 +312,8 @@ def test_nested_parameters_in_a_grid_search(data):
 def test_frames_give_names_to_features(data):
     X, y = data
     frame = pd.DataFrame(X, columns=["age", "height", "weight"])
+    one = KMPRegressor(dictionary=Features("height"), **FAST).fit(frame, y)
+    assert one.atoms_.names == ["feature height"]
     model = KMPRegressor(
         dictionary=Features(["weight", 0], degree=2) + OneKernel(gamma=0.3), **FAST
     ).fit(frame, y)
@@ -318,10 +337,46 @@ def test_classes_have_kernels_of_their_own(data):
     words = {"low": "rbf(γ=0.05)", "middle": "rbf(γ=2)", "high": "linear"}
     for name, row in zip(model.atoms_.names, model.atoms_.rows, strict=True):
         assert name == f"{words[labels[row]]} at row {row}"
-    with pytest.raises(ValueError, match="no kernel for the class"):
+    with pytest.raises(ValueError, match="no kernel for the class high"):
         KMPClassifier(dictionary=KernelPerClass({"low": wide})).fit(X, labels)
     with pytest.raises(ValueError, match="needs classes"):
         KMPRegressor(dictionary=KernelPerClass()).fit(X, y)
+
+
+TARGETED = [KernelPerClass(), AdaptiveGaussian("global"), AdaptiveGaussian("local")]
+
+
+@pytest.mark.parametrize("dictionary", TARGETED)
+def test_equal_rows_in_several_classes(data, dictionary):
+    """The class of the most weight counts, in any order of the rows."""
+    X, y = data
+    X, labels = np.concatenate([X[:50], X[:20], X[:20]]), classes_of(y[:50])
+    labels = np.concatenate([labels, ["low"] * 20, ["low"] * 10, ["high"] * 10])
+    first = KMPClassifier(dictionary=dictionary, **FAST).fit(X, labels)
+    order = np.random.default_rng(0).permutation(90)
+    second = KMPClassifier(dictionary=dictionary, **FAST).fit(X[order], labels[order])
+    np.testing.assert_allclose(
+        first.decision_function(X), second.decision_function(X), rtol=1e-6, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("dictionary", TARGETED)
+def test_classes_of_held_out_rows_are_not_seen(data, dictionary):
+    """Other labels on the rows that are held out do not change the path."""
+    X, y = data
+    labels = classes_of(y)
+    # Some rows are in both parts.
+    train, test = np.arange(55), np.arange(55, 70)
+    how = {"alpha": 1e-3, "max_support": 10, "size_tolerance": 0.0}
+    model = KMPClassifier(dictionary=dictionary, cv=[(train, test)], **how)
+    errors = model.fit(X, labels).search_[0]["errors"]
+    alone = KMPClassifier(dictionary=dictionary, **how, selection=None)
+    alone.fit(X[train], labels[train])
+    signs = np.where(labels[test, None] == alone.classes_, 1.0, -1.0)
+    stages = alone.staged_decision_function(X[test])
+    expected = [np.square(v - signs).sum(axis=1).mean() for v in stages]
+    n = min(len(errors) - 1, len(expected))
+    np.testing.assert_allclose(errors[1 : n + 1], expected[:n], rtol=1e-5)
 
 
 def test_clusters_are_those_of_kmeans(data):
@@ -355,6 +410,52 @@ def test_a_given_matrix_and_its_match(data):
     assert searched.score(D, y) > 0.5
     with pytest.raises(ValueError, match="nothing can be added"):
         KMPRegressor(dictionary=Precomputed() + Features()).fit(D, y)
+
+
+def test_a_given_kernel_matrix_is_what_the_kernel_is(data):
+    X, y = data
+    K = gaussian(X, X, 0.3)
+    same = [
+        KMPRegressor(dictionary=Precomputed(is_kernel=True), max_support=8, cv=3),
+        KMPRegressor("precomputed", max_support=8, cv=3),
+    ]
+    first, second = (model.fit(K, y) for model in same)
+    np.testing.assert_array_equal(first.support_, second.support_)
+    np.testing.assert_array_equal(first.predict(K), second.predict(K))
+    scores = [cross_val_score(model, K, y, cv=3) for model in same]
+    np.testing.assert_array_equal(*scores)
+    with pytest.raises(ValueError, match=r"Precomputed.*needs a square matrix"):
+        same[0].fit(K[:, :20], y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", Laplacian(0.5)])
+def test_a_kernel_is_short_for_one_kernel(data, kernel):
+    X, y = data
+    models = [
+        KMPRegressor(dictionary=kernel, **FAST),
+        KMPRegressor(dictionary=OneKernel(kernel), **FAST),
+        KMPRegressor(kernel, **FAST),
+    ]
+    values = [model.fit(X, y).predict(X) for model in models]
+    np.testing.assert_array_equal(values[0], values[1])
+    np.testing.assert_array_equal(values[0], values[2])
+
+
+def test_sums_of_lists():
+    total = sum([Features(), Constant(), OneKernel()])
+    assert repr(total) == repr(Features() + Constant() + OneKernel())
+
+
+def test_names_tell_functions_apart(data):
+    X, y = data
+
+    def names(functions):
+        model = KMPRegressor(dictionary=Callables(functions), **FAST)
+        return set(model.fit(X, y).atoms_.names)
+
+    assert names([lambda A: A[:, 0], lambda A: A[:, 1]]) == {"<lambda> 0", "<lambda> 1"}
+    assert names({"wave": lambda A: np.sin(A[:, 0])}) == {"wave"}
+    assert names([waves]) == {"waves[0]", "waves[1]"}
 
 
 def test_a_constant_among_the_atoms(data):
@@ -422,7 +523,7 @@ def two_scales(n, noise, seed):
 
 
 def test_two_scales_take_half_the_atoms():
-    """At any error that the best single width reaches, two widths take half of it."""
+    """At any error that the best single width reaches, many widths take half of it."""
     X, y = two_scales(600, 0.05, 0)
     X_test, y_test = two_scales(2000, 0.0, 1)
     octaves = 2.0 ** np.arange(-4, 13)
@@ -434,11 +535,12 @@ def test_two_scales_take_half_the_atoms():
 
     single = [curve(ManyWidths(multiples=[m])) for m in octaves]
     many = np.array(curve(ManyWidths(multiples=octaves)))
-    best = min(single, key=min)
-    n_single = int(np.argmin(best)) + 1
-    n_many = int(np.argmax(many <= min(best))) + 1
-    assert many.min() <= min(best)
-    assert 2 * n_many <= n_single
+    best = np.array(min(single, key=min))
+    assert many.min() <= best.min()
+    for n_single, error in enumerate(best, 1):
+        if n_single > 1 and error == best[:n_single].min():
+            n_many = int(np.argmax(many <= error)) + 1
+            assert 2 * n_many <= n_single
 
 
 def test_semi_parametric_models_go_on_where_kernels_fade():
@@ -464,26 +566,44 @@ def test_semi_parametric_models_go_on_where_kernels_fade():
 @pytest.mark.parametrize(
     ("dictionary", "message"),
     [
-        ("rbf", "must be an object of pursuit.dictionaries"),
-        (Gaussian(1.0), "must be an object of pursuit.dictionaries"),
+        (3, "must be an object of pursuit.dictionaries"),
+        (Features, "must be an object of pursuit.dictionaries"),
+        ("rbff", "kernel='rbff' is unknown"),
+        ("precomputed", "on the estimator, or use Precomputed"),
+        (Union(Features(), "rbf"), "second='rbf' of a Union must be"),
         (OneKernel("rbff"), "kernel='rbff' is unknown"),
         (OneKernel(gamma=-1), "gamma=-1 must be a positive"),
         (OneKernel(centers="means"), "centers='means' must be"),
         (OneKernel(centers="random"), "n_centers=None must be a whole number"),
         (OneKernel(centers=np.ones((2, 5))), "centers must be an array of shape"),
         (OneKernel(centers=np.full((2, 3), np.nan)), "centers must be finite"),
+        (OneKernel(centers=[["a", "b", "c"]]), "centers must be numbers"),
+        (OneKernel(n_centers=3), "n_centers=3 is for centers='random'"),
+        (OneKernel(centers=CENTERS, n_centers=3), "n_centers=3 is for"),
         (ManyWidths(multiples=()), "multiples=.* must be one or more"),
+        (ManyWidths(multiples=(1.0, np.inf)), "multiples=.* must be one or more"),
+        (ManyWidths(multiples="wide"), "multiples='wide' must be one or more"),
+        (ManyWidths(gamma=1e10, multiples=(1, 1e300)), "too large for a width"),
         (ManyWidths(multiples=(1.0, 1.0)), "names a width twice"),
         (ManyWidths(gamma="cv"), "gamma='cv' compares"),
         (ManyWidths("linear"), "has no width"),
         (ManyKernels([]), "must be a list"),
         (ManyKernels("rbf"), "must be a list"),
+        (ManyKernels(Gaussian(1.0)), "must be a list"),
+        (ManyKernels(None), "kernels=None must be a list"),
         (Features(["size"]), "'size', which is no feature"),
         (Features([7]), "7, which is no feature"),
         (Features([0, 0]), "must be different features"),
         (Features(degree=0), "degree=0 must be a whole number"),
-        (Transformed(np.sin), "must have fit and transform"),
+        (Features(degree=10**7, interaction_only=False), "makes .* products"),
+        (Features(1.5), "1.5, which is no feature"),
+        (Features(interaction_only="no"), "interaction_only='no' must be"),
+        (Transformed(np.sin), "must be an object with fit and transform"),
+        (Transformed(SplineTransformer), "must be an object with fit"),
+        (Transformed(SelectKBest(k=2)), "cannot be fitted to X alone"),
+        (Precomputed(is_kernel=3), "is_kernel=3"),
         (Callables(np.sin), "must be a list"),
+        (Callables(None), "functions=None must be a list"),
         (Callables([]), "must be a list"),
         (Callables([3]), "cannot be called"),
         (Callables([lambda A: A[:3]]), "returned an array of shape"),
@@ -496,6 +616,7 @@ def test_semi_parametric_models_go_on_where_kernels_fade():
         (AdaptiveGaussian(subset_size=1.5), "subset_size=1.5 must be"),
         (AdaptiveGaussian(radius=0), "radius=0 must be"),
         (AdaptiveGaussian(preset="wide"), "preset='wide' must be"),
+        (AdaptiveGaussian(preset=np.ones(2)), "preset=.* must be"),
         (AdaptiveGaussian(gamma_range=(2, 1)), "gamma_range="),
         (AdaptiveGaussian(gamma_range=3), "gamma_range="),
         (OrientedGaussians(0), "n_neighbors=0 must be"),
@@ -509,7 +630,9 @@ def test_bad_dictionaries(data, dictionary, message):
         KMPRegressor(dictionary=dictionary, **FAST).fit(X, y)
 
 
-@pytest.mark.parametrize("given", [{"kernel": "linear"}, {"gamma": 0.5}])
+@pytest.mark.parametrize(
+    "given", [{"kernel": "linear"}, {"gamma": 0.5}, {"degree": 2}, {"coef0": 1}]
+)
 def test_a_kernel_beside_a_dictionary(data, given):
     X, y = data
     with pytest.raises(ValueError, match="were both given"):

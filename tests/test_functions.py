@@ -38,7 +38,14 @@ def kernels(kernel=None):
     return KernelFunctions(X[ROWS], ROWS, True, kernel or Gaussian(0.5))
 
 
-VARIED = VariedGaussians(X[ROWS], ROWS, True, np.array([0.1, 1.0, 3.0, 10.0, 0.6]))
+VARIED = VariedGaussians(
+    X[ROWS], ROWS, True, np.array([0.1, 1.0, 3.0, 10.0, 0.6]), np.arange(5)
+)
+# Three widths on each of two points.
+PLACE = np.repeat([1, 0], 3)
+SHARED = VariedGaussians(
+    X[[9, 4]], np.array([9, 4])[PLACE], True, np.tile([0.2, 1.0, 5.0], 2), PLACE
+)
 ORIENTED = OrientedGaussianFunctions(
     X[ROWS], ROWS, True, 0.7, FRAMES, RNG.random((5, 2))
 )
@@ -54,6 +61,7 @@ COLLECTIONS = {
     "centers": CENTERS,
     "asymmetric": kernels(FunctionKernel(skewed)),
     "varied": VARIED,
+    "shared points": SHARED,
     "oriented": ORIENTED,
     "monomials": MONOMIALS,
     "outputs": OUTPUTS,
@@ -181,6 +189,26 @@ def test_an_oriented_gaussian_is_that_of_its_covariance():
         delta = X - X[row]
         expected = np.exp(-0.5 * np.einsum("ni,ni->n", delta @ np.linalg.inv(C), delta))
         np.testing.assert_allclose(values[:, i], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e-120, 1e120])
+def test_oriented_gaussians_far_out_and_in_any_unit(unit):
+    """Along a direction that is much longer than the others are wide."""
+    u = np.linalg.qr(RNG.standard_normal((3, 3)))[0]
+    steps = np.array([0.0, 1.0, -3e3, 2e4])
+    points = unit * (steps[:, None] * u[:, 0] + 0.1 * u[:, 1] + 5e3 * u[:, 2])
+    variance = 1e8  # of the unit, squared
+    functions = OrientedGaussianFunctions(
+        points[:1],
+        np.arange(1),
+        True,
+        1.0 / unit / unit,
+        u[None, :, :1],
+        np.array([[variance * unit * unit]]),
+    )
+    across = unit * 0.5 * u[:, 1]
+    expected = np.exp(-0.25 - 0.5 * steps**2 / (variance + 0.5))
+    np.testing.assert_allclose(functions(points + across)[:, 0], expected, rtol=1e-6)
 
 
 def test_names():

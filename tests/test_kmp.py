@@ -632,6 +632,17 @@ def test_an_interrupt_leaves_a_model_and_a_warning(regression):
     assert np.all(np.isfinite(model.predict(X)))
 
 
+def test_an_interrupt_before_the_first_step_is_an_ordinary_one(regression, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pursuit.running._initial_norms", interrupted)
+    model = KMPRegressor(selection=None, gamma=0.1, alpha=1e-3)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*regression)
+    assert not hasattr(model, "dual_coef_")
+
+
 # -- callbacks ---------------------------------------------------------------------
 
 

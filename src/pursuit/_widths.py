@@ -61,7 +61,7 @@ def quantile_gamma(
 ) -> float:
     """Return 1 / another quantile of the distances, as :func:`median_gamma`."""
     X, weights = _distinct(*_weighted_rows(X, sample_weight))
-    X, unit = _in_units(X)
+    X, unit = in_units(X)
     upper = np.triu_indices(X.shape[0], 1)
     D = _distances(X, metric)[upper]
     pair_weights = weights[upper[0]] * weights[upper[1]]
@@ -81,7 +81,7 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
     sample_weight : array of shape (n,), optional
     """
     X, weights = _weighted_rows(X, sample_weight)
-    X, unit = _in_units(X)
+    X, unit = in_units(X)
     weights = weights / (weights.sum() * X.shape[1])
     mean = (weights @ X).sum()
     if sparse.issparse(X):
@@ -111,7 +111,7 @@ def _weighted_rows(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
     return X[kept], weights[kept] / weights.max(initial=np.finfo(np.float64).tiny)
 
 
-def _in_units(X: Any) -> tuple[Any, float]:
+def in_units(X: Any) -> tuple[Any, float]:
     """Return X divided by a power of 2 near its largest entry, and that power."""
     largest = np.abs(X).max() if min(X.shape) else 0.0
     unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1)) if largest > 0 else 1.0

@@ -152,10 +152,13 @@ def _pursue(
 
         run(atoms, pursuits, watch)
     if any(p.stop_reason == "interrupted" for p in pursuits):
+        n_steps = sum(p.n_steps for p in pursuits)
+        if not n_steps:
+            raise KeyboardInterrupt
         warnings.warn(
-            f"The fit was interrupted after {sum(p.n_steps for p in pursuits)} "
-            "steps; the model is the one found so far. Press Ctrl-C twice within two "
-            "seconds to end what is around the fit too.",
+            f"The fit was interrupted after {n_steps} steps; the model is the one "
+            "found so far. Press Ctrl-C twice within two seconds to end what is around "
+            "the fit too.",
             stacklevel=4,
         )
     return pursuits

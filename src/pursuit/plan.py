@@ -187,9 +187,10 @@ class Plan:
             wanted = (needed + least) / _COUNTED_SHARE
             raise ValueError(
                 f"max_memory allows {self.memory / 2**20:.0f} MiB, but a pursuit of "
-                f"{problems[0].max_steps} steps on {n_rows} rows needs "
-                f"{wanted / 2**20:.0f} MiB besides the kernel: raise "
-                "max_memory, or lower max_support or n_candidates."
+                f"{problems[0].max_steps} steps on {n_rows} rows, among {n_atoms} "
+                f"functions, needs {wanted / 2**20:.0f} MiB besides the kernel: raise "
+                "max_memory, or lower max_support, n_candidates or the number of "
+                "functions."
             )
         # Redrawn candidates are evaluated as they are drawn: nothing to store.
         room = memory - needed if self.n_redrawn is None else least

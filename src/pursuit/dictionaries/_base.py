@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from pursuit._rows import distinct_rows
 from pursuit.functions import Functions, join
 
 
@@ -36,6 +37,8 @@ class Sample:
         Bytes that learning may take.
     seed : int
         The only source of chance.
+    verbose : int or bool
+        Whether long work shows how far it is.
     """
 
     X: Any
@@ -48,6 +51,7 @@ class Sample:
     fit_intercept: bool
     memory: int
     seed: int
+    verbose: int | bool = 0
 
 
 class Dictionary(BaseEstimator):
@@ -64,11 +68,14 @@ class Dictionary(BaseEstimator):
         Whether the functions depend on Y, so that each fold learns its own.
     is_matrix : bool
         Whether X is taken as the functions' values.
+    is_kernel : bool
+        Whether X is, moreover, a kernel matrix of the training rows.
     """
 
     accepts_sparse: bool = True
     learns_from_targets: bool = False
     is_matrix: bool = False
+    is_kernel: bool = False
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the functions; several collections of one length to compare widths.
@@ -79,6 +86,10 @@ class Dictionary(BaseEstimator):
 
     def __add__(self, other: Any) -> Dictionary:
         return Union(self, other) if isinstance(other, Dictionary) else NotImplemented
+
+    def __radd__(self, other: Any) -> Dictionary:
+        # What sum() begins with.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
 class Union(Dictionary):
@@ -97,22 +108,22 @@ class Union(Dictionary):
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
         """Whether both accept sparse X."""
-        return self.first.accepts_sparse and self.second.accepts_sparse
+        return all(part.accepts_sparse for part in self._parts())
 
     @property
     def learns_from_targets(self) -> bool:  # type: ignore[override]
         """Whether one of them does."""
-        return self.first.learns_from_targets or self.second.learns_from_targets
+        return any(part.learns_from_targets for part in self._parts())
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the functions of both."""
-        for part in (self.first, self.second):
+        for part in self._parts():
             if part.is_matrix:
                 raise ValueError(
                     f"{part} takes X as the values of its functions, so nothing can be "
                     "added to it: use Features() for columns of X as they are."
                 )
-        first, second = self.first.learn(sample), self.second.learn(sample)
+        first, second = (part.learn(sample) for part in self._parts())
         n = max(len(first), len(second))
         if {len(first), len(second)} - {1, n}:
             raise ValueError(
@@ -122,12 +133,32 @@ class Union(Dictionary):
         first, second = first * (n // len(first)), second * (n // len(second))
         return [join(pair) for pair in zip(first, second, strict=True)]
 
+    def _parts(self) -> tuple[Dictionary, Dictionary]:
+        for name in ("first", "second"):
+            part = getattr(self, name)
+            if not isinstance(part, Dictionary):
+                raise ValueError(
+                    f"{name}={part!r} of a Union must be a dictionary; for a kernel "
+                    "write OneKernel(kernel)."
+                )
+        return self.first, self.second
 
-def check_count(name: str, value: Any, least: int, who: Any) -> int:
-    """Return a whole number, or say what is wrong with a dictionary's parameter."""
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise ValueError(
-            f"{name}={value!r} must be a whole number of at least {least}, in {who}."
-        )
-    return int(value)
+
+def classes_of_points(sample: Sample) -> np.ndarray:
+    """Return the class of each point: of equal rows, the one of the most weight.
+
+    Rows that are held out count only where all rows equal to them are; of equal
+    weights the lowest class is taken.
+    """
+    assert sample.labels is not None
+    classes, codes = np.unique(sample.labels, return_inverse=True)
+    _, sets = distinct_rows(sample.X, sample.weight)
+    used = np.flatnonzero(sample.weight > 0)
+    keys, pair = np.unique(sets[used] * len(classes) + codes[used], return_inverse=True)
+    seen = np.bincount(pair, sample.seen[used])
+    weight = np.bincount(pair, sample.weight[used])
+    order = np.lexsort((keys, -weight, -seen, keys // len(classes)))
+    heaviest = keys[order]
+    _, first = np.unique(heaviest // len(classes), return_index=True)
+    code_of_set = heaviest[first] % len(classes)
+    return classes[code_of_set[sets[sample.rows]]]

@@ -13,6 +13,8 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 # The search ends when ln(gamma) is known to half of this.
 _PRECISION = 0.01
 _LN2 = math.log(2.0)
+# So often a square is taken before an exponential is again: each doubles the error.
+_SQUARES = 16
 # Values this close (relative) are a tie, which the wider function wins: rounding does
 # not decide where the criterion is flat.
 _TIE = 1e-10
@@ -87,7 +89,7 @@ def best_width(
     """Return the gamma between ``low`` and ``high`` that minimises the criterion.
 
     Half octaves first, of which each is the square of the one an octave below: one
-    exponential for twenty widths.  Then golden section around the best of them.
+    exponential for many widths.  Then golden section around the best of them.
 
     Parameters
     ----------
@@ -108,12 +110,17 @@ def best_width(
     best_x, best = a, np.inf
     for phase in range(2):
         x = a + 0.5 * phase * _LN2
-        _gaussian(d, math.exp(x), K)
+        n_squares = _SQUARES
         while x <= b:
+            if n_squares == _SQUARES:
+                _gaussian(d, math.exp(x), K)
+                n_squares = 0
+            else:
+                K *= K
+                n_squares += 1
             value = _criterion(K, w, Z, scaled, centred)
             if value < best - _TIE * abs(best) or best == np.inf:
                 best_x, best = x, value
-            K *= K
             x += _LN2
     value = _value(b, d, w, Z, scaled, centred, K)
     if value < best - _TIE * abs(best):

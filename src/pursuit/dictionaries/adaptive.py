@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 
 from pursuit._distances import paired_rows, squared_distances
+from pursuit._parameters import (
+    check_choice,
+    is_number,
+    positive_number,
+    whole_number,
+)
+from pursuit._progress import Progress
 from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import allowed_threads, deal
 from pursuit._widths import median_gamma, quantile_gamma
 from pursuit.dictionaries import _width_search
-from pursuit.dictionaries._base import Dictionary, Sample, check_count
+from pursuit.dictionaries._base import Dictionary, Sample, classes_of_points
+from pursuit.dictionaries._points import points_of
 from pursuit.functions import Functions, VariedGaussians
 
 STRATEGIES = ("global", "local", "stochastic")
@@ -23,6 +31,8 @@ CRITERIA = ("auto", "aligned", "scaled")
 _NEAR = 0.1
 # Distances of so many centers are held at a time, by each thread.
 _CENTERS = 32
+# Widths that can still be multiplied.
+_BOUNDS = 1e-300, 1e300
 
 
 class AdaptiveGaussian(Dictionary):
@@ -115,29 +125,31 @@ class AdaptiveGaussian(Dictionary):
         self._check(sample)
         median = median_gamma(sample.X, sample.seen)
         found = self._widths(sample, median)
-        gammas = np.full(len(found), median if self.preset == "median" else self.preset)
+        preset = positive_number("preset", self.preset, ("median",))
+        gammas = np.full(len(found), median if preset == "median" else preset)
         is_told = np.isfinite(found).any(axis=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             average = np.nanmean if self.average == "mean" else np.nanmedian
             gammas[is_told] = average(found[is_told], axis=1)
-        points = sample.X[sample.rows]
-        return [VariedGaussians(points, sample.rows, True, gammas.astype(np.float64))]
+        points = points_of(None, None, sample)
+        return [VariedGaussians(**points, gammas=gammas, place=np.arange(len(gammas)))]
 
     def _widths(self, sample: Sample, median: float) -> np.ndarray:
         """Return the best width (M, B) of each point and each subset."""
         X, rows = sample.X, sample.rows
         _, sets = distinct_rows(X, np.ones(X.shape[0]))
-        classes = sample.labels if sample.labels is not None else np.zeros(X.shape[0])
-        codes = np.unique(classes, return_inverse=True)[1]
+        codes, center_codes = _codes(sample)
         digests = row_digests(X, np.arange(X.shape[0]), sample.seed)
         is_stochastic = self.strategy == "stochastic"
         n_draws = int(self.n_subsets) if is_stochastic else 0
         limit = np.uint64(min(self.subset_size * 2.0**64, 2.0**64 - 2048))
-        low, high = (float(m) * median for m in self.gamma_range)
+        ends = [float(end) * median for end in self.gamma_range]
+        low, high = np.clip(ends, *_BOUNDS)
         reach = self._reach(sample)
         left, right = paired_rows(X[rows], X)
         out = np.empty((len(rows), max(1, n_draws)))
+        is_done = np.zeros(len(rows), dtype=bool)
 
         def work(parts: Sequence[slice]) -> None:
             for part in parts:
@@ -151,7 +163,7 @@ class AdaptiveGaussian(Dictionary):
                     sample.seen,
                     sample.Y,
                     codes,
-                    codes[some],
+                    center_codes[part],
                     digests,
                     digests[some],
                     reach,
@@ -163,12 +175,15 @@ class AdaptiveGaussian(Dictionary):
                     sample.fit_intercept,
                     out[part],
                 )
+                is_done[part] = True
+                progress.show(int(is_done.sum()))
 
         n_threads = allowed_threads()
         fitting = sample.memory // (16 * n_threads * max(1, X.shape[0]))
         step = int(np.clip(fitting, 1, _CENTERS))
         parts = [slice(i, i + step) for i in range(0, len(rows), step)]
-        deal(work, parts, min(n_threads, len(parts)))
+        with Progress(len(rows), "widths", sample.verbose, unit="point") as progress:
+            deal(work, parts, min(n_threads, len(parts)))
         return out
 
     def _reach(self, sample: Sample) -> float:
@@ -185,22 +200,16 @@ class AdaptiveGaussian(Dictionary):
         return self.criterion == "scaled"
 
     def _check(self, sample: Sample) -> None:
-        self._check_word("strategy", STRATEGIES)
-        self._check_word("criterion", CRITERIA)
-        self._check_word("average", ("median", "mean"))
-        check_count("n_subsets", self.n_subsets, 1, self)
-        if not _is_positive(self.subset_size) or self.subset_size > 1:
+        check_choice("strategy", self.strategy, STRATEGIES)
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("average", self.average, ("median", "mean"))
+        whole_number("n_subsets", self.n_subsets, 1)
+        if not is_number(self.subset_size) or not 0 < self.subset_size <= 1:
             raise ValueError(
                 f"subset_size={self.subset_size!r} must be a share between 0 and 1."
             )
-        if self.radius is not None and not _is_positive(self.radius):
-            raise ValueError(
-                f"radius={self.radius!r} must be a positive number or None."
-            )
-        if self.preset != "median" and not _is_positive(self.preset):
-            raise ValueError(
-                f"preset={self.preset!r} must be a positive number or 'median'."
-            )
+        if self.radius is not None:
+            positive_number("radius", self.radius)
         self._check_range()
         if sample.labels is None and self.criterion == "aligned":
             raise ValueError(
@@ -208,23 +217,21 @@ class AdaptiveGaussian(Dictionary):
                 "regression."
             )
 
-    def _check_word(self, name: str, words: tuple[str, ...]) -> None:
-        if getattr(self, name) not in words:
-            listed = ", ".join(map(repr, words))
-            raise ValueError(
-                f"{name}={getattr(self, name)!r} is not known: choose one of {listed}."
-            )
-
     def _check_range(self) -> None:
         ends: Any = self.gamma_range
-        is_pair = isinstance(ends, (tuple, list)) and len(ends) == 2
-        if not is_pair or not all(map(_is_positive, ends)) or ends[0] > ends[1]:
+        is_pair = isinstance(ends, (tuple, list, np.ndarray)) and len(ends) == 2
+        is_range = is_pair and all(is_number(end) and 0 < end < np.inf for end in ends)
+        if not is_range or ends[0] > ends[1]:
             raise ValueError(
-                f"gamma_range={self.gamma_range!r} must be two positive numbers, the "
-                "lower one first."
+                f"gamma_range={ends!r} must be two positive finite numbers, the lower "
+                "one first."
             )
 
 
-def _is_positive(value: Any) -> bool:
-    is_number = isinstance(value, (int, float, np.integer, np.floating))
-    return is_number and not isinstance(value, bool) and 0 < value < np.inf
+def _codes(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes of the rows, and of the points, as numbers."""
+    if sample.labels is None:
+        none = np.zeros(sample.X.shape[0], dtype=np.int64)
+        return none, none[sample.rows]
+    classes, codes = np.unique(sample.labels, return_inverse=True)
+    return codes, np.searchsorted(classes, classes_of_points(sample))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.cluster import KMeans
 
-from pursuit._rows import row_digests
+from pursuit._parameters import positive_number
 from pursuit._widths import RULES
-from pursuit.dictionaries._base import Dictionary, Sample, check_count
-from pursuit.functions import Functions, KernelFunctions, join
-from pursuit.kernels import NAMED, Kernel, as_kernel
+from pursuit.dictionaries._base import Dictionary, Sample, classes_of_points
+from pursuit.dictionaries._points import at_rows, points_of
+from pursuit.functions import Functions, KernelFunctions, VariedGaussians, join
+from pursuit.kernels import NAMED, Gaussian, Kernel, as_kernel
 
 # Widths that gamma="cv" may compare, as multiples of the median rule's.
 GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
@@ -36,91 +34,24 @@ def widths_to_compare(kernel: Any, gamma: Any, sample: Sample, **more: Any) -> l
 
 def check_named(kernel: str, gamma: Any) -> None:
     """Raise a ValueError unless the kernel's name and width are known."""
+    if kernel == "precomputed":
+        raise ValueError(
+            "kernel='precomputed' stands for a matrix, which X is then: set it on the "
+            "estimator, or use Precomputed(is_kernel=True) as the dictionary."
+        )
     if kernel not in NAMED:
         names = ", ".join(map(repr, (*NAMED, "precomputed")))
         raise ValueError(
             f"kernel={kernel!r} is unknown; the names are {names}. A kernel object or "
             "a function k(X, Y) will do too."
         )
-    is_word = isinstance(gamma, str) and gamma in ("cv", *RULES)
-    is_number = isinstance(gamma, (int, float, np.integer, np.floating))
-    is_width = is_number and not isinstance(gamma, bool) and 0 < gamma < np.inf
-    if hasattr(NAMED[kernel](), "gamma") and not is_word and not is_width:
-        words = ", ".join(map(repr, ("cv", *RULES)))
-        raise ValueError(
-            f"gamma={gamma!r} must be a positive finite number or one of {words}."
-        )
+    if hasattr(NAMED[kernel](), "gamma"):
+        positive_number("gamma", gamma, ("cv", *RULES))
 
 
 def with_gamma(kernel: Kernel, gamma: float) -> Kernel:
     """Return the kernel with another width."""
     return type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
-
-
-# -- points ------------------------------------------------------------------------
-
-
-def points_of(centers: Any, n_centers: Any, sample: Sample, who: Any) -> dict[str, Any]:
-    """Return what a collection of centred functions needs to know of its points.
-
-    Parameters
-    ----------
-    centers : None, "random", "kmeans" or array of shape (n, d)
-        Training points, some of them, means of clusters, or points given.
-    n_centers : int or None
-        Of "random" and "kmeans".
-    """
-    if centers is None:
-        return _at_rows(sample, sample.rows)
-    if not isinstance(centers, str):
-        return _given(centers, sample, who)
-    if centers not in ("random", "kmeans"):
-        raise ValueError(
-            f"centers={centers!r} must be None, 'random', 'kmeans' or an array, in "
-            f"{who}."
-        )
-    n = min(check_count("n_centers", n_centers, 1, who), len(sample.rows))
-    if centers == "random":
-        # By content, so that neither the order of rows nor repeated rows matter.
-        order = np.argsort(row_digests(sample.X, sample.rows, sample.seed))
-        return _at_rows(sample, np.sort(sample.rows[order[:n]]))
-    return {"points": _means(n, sample), "numbers": np.arange(n), "on_rows": False}
-
-
-def _at_rows(sample: Sample, rows: np.ndarray) -> dict[str, Any]:
-    every = len(rows) == sample.X.shape[0]
-    points = sample.X if every else sample.X[rows]
-    return {"points": points, "numbers": rows, "on_rows": True}
-
-
-def _given(centers: Any, sample: Sample, who: Any) -> dict[str, Any]:
-    points: Any = centers.tocsr() if sp.issparse(centers) else np.asarray(centers)
-    n_features = sample.X.shape[1]
-    if points.ndim != 2 or points.shape[1] != n_features or not points.shape[0]:
-        raise ValueError(
-            f"centers must be an array of shape (n, {n_features}) with n ≥ 1, as X has "
-            f"{n_features} features; got shape {points.shape} in {who}."
-        )
-    points = points.astype(np.float64, copy=False)
-    if not np.isfinite(points.data if sp.issparse(points) else points).all():
-        raise ValueError(f"centers must be finite numbers, in {type(who).__name__}.")
-    if sp.issparse(sample.X) and not sp.issparse(points):
-        points = sp.csr_array(points)
-    elif sp.issparse(points) and not sp.issparse(sample.X):
-        points = points.toarray()
-    numbers = np.arange(points.shape[0])
-    return {"points": points, "numbers": numbers, "on_rows": False}
-
-
-def _means(n: int, sample: Sample) -> np.ndarray:
-    """Return the means of ``n`` clusters, by content: as for "random"."""
-    used = np.flatnonzero(sample.weight > 0)
-    digests = row_digests(sample.X, used, sample.seed)
-    _, first, group = np.unique(digests, return_index=True, return_inverse=True)
-    weight = np.bincount(group, weights=sample.weight[used])
-    model = KMeans(min(n, len(first)), n_init=3, random_state=sample.seed)
-    means = model.fit(sample.X[used[first]], sample_weight=weight).cluster_centers_
-    return sp.csr_array(means) if sp.issparse(sample.X) else means
 
 
 # -- dictionaries ------------------------------------------------------------------
@@ -167,7 +98,7 @@ class OneKernel(Dictionary):
         kernels = widths_to_compare(
             self.kernel, self.gamma, sample, degree=self.degree, coef0=self.coef0
         )
-        points = points_of(self.centers, self.n_centers, sample, self)
+        points = points_of(self.centers, self.n_centers, sample)
         return [KernelFunctions(**points, kernel=kernel) for kernel in kernels]
 
 
@@ -195,13 +126,14 @@ class ManyKernels(Dictionary):
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return every kernel on every point, kernel by kernel."""
-        if isinstance(self.kernels, str) or not len(self.kernels):
+        kernels: Any = self.kernels
+        if not isinstance(kernels, (list, tuple)) or not kernels:
             raise ValueError(
-                f"kernels={self.kernels!r} must be a list of one or more kernels."
+                f"kernels={kernels!r} must be a list of one or more kernels."
             )
-        points = points_of(self.centers, self.n_centers, sample, self)
+        points = points_of(self.centers, self.n_centers, sample)
         kernels = [
-            as_kernel(kernel).bind(sample.X, sample.weight) for kernel in self.kernels
+            as_kernel(kernel).bind(sample.X, sample.weight) for kernel in kernels
         ]
         return [join([KernelFunctions(**points, kernel=k) for k in kernels])]
 
@@ -225,7 +157,8 @@ class ManyWidths(Dictionary):
     Notes
     -----
     With W widths the dictionary has W times as many functions, and a fit takes about
-    W times as long.
+    W times as long.  Gaussians on one point share its distances: with many features,
+    W widths are evaluated in little more time than one.
     """
 
     def __init__(
@@ -244,7 +177,7 @@ class ManyWidths(Dictionary):
         self.n_centers = n_centers
 
     def learn(self, sample: Sample) -> list[Functions]:
-        """Return the kernel at every width on every point, from wide to narrow."""
+        """Return the kernel at every width on every point, point by point."""
         if isinstance(self.gamma, str) and self.gamma == "cv":
             raise ValueError(
                 "gamma='cv' compares one width with others, but ManyWidths puts them "
@@ -254,25 +187,49 @@ class ManyWidths(Dictionary):
         if not hasattr(kernel, "gamma"):
             raise ValueError(f"kernel={self.kernel!r} has no width gamma to vary.")
         gammas = [m * kernel.gamma for m in self._checked_multiples()]
-        points = points_of(self.centers, self.n_centers, sample, self)
-        return [
-            join(
-                [
-                    KernelFunctions(**points, kernel=with_gamma(kernel, g))
-                    for g in gammas
-                ]
+        if not all(0 < gamma < np.inf for gamma in gammas):
+            raise ValueError(
+                f"multiples={self.multiples!r} of gamma={kernel.gamma:g} are too small "
+                "or too large for a width."
             )
-        ]
+        points = points_of(self.centers, self.n_centers, sample)
+        return [_at_widths(kernel, gammas, points)]
 
     def _checked_multiples(self) -> list[float]:
-        values = np.atleast_1d(np.asarray(self.multiples, dtype=np.float64))
-        if values.ndim != 1 or not len(values) or not np.all(values > 0):
+        try:
+            values = np.atleast_1d(np.asarray(self.multiples, dtype=np.float64))
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        is_list = values.ndim == 1 and len(values) > 0
+        if not is_list or not np.all((values > 0) & np.isfinite(values)):
             raise ValueError(
-                f"multiples={self.multiples!r} must be one or more positive numbers."
+                f"multiples={self.multiples!r} must be one or more positive finite "
+                "numbers."
             )
-        if any(a == b for a, b in pairwise(np.sort(values))):
+        if len(np.unique(values)) < len(values):
             raise ValueError(f"multiples={self.multiples!r} names a width twice.")
-        return [float(value) for value in values if np.isfinite(value)]
+        return [float(value) for value in values]
+
+
+def _at_widths(
+    kernel: Kernel, gammas: Sequence[float], points: dict[str, Any]
+) -> Functions:
+    """Return the kernel at all widths on the points, point by point."""
+    n_points, n_widths = len(points["numbers"]), len(gammas)
+    place = np.repeat(np.arange(n_points), n_widths)
+    if type(kernel) is Gaussian and n_widths > 1:
+        # All widths of a point share its distances.
+        return VariedGaussians(
+            points=points["points"],
+            numbers=points["numbers"][place],
+            on_rows=points["on_rows"],
+            gammas=np.tile(gammas, n_points),
+            place=place,
+        )
+    by_width = join(
+        [KernelFunctions(**points, kernel=with_gamma(kernel, g)) for g in gammas]
+    )
+    return by_width[np.tile(np.arange(n_widths) * n_points, n_points) + place]
 
 
 class KernelPerClass(Dictionary):
@@ -285,30 +242,41 @@ class KernelPerClass(Dictionary):
         points of that class.
     gamma : float or {"median", "scale", "auto"}
         Of kernels given by name.
+
+    Notes
+    -----
+    Classes and widths follow from the targets, so with folds each one has a dictionary
+    of its own, without the rows that are held out.  Of equal rows in several classes,
+    the class of the most weight counts.
     """
+
+    learns_from_targets = True
 
     def __init__(self, kernels: Any = "rbf", *, gamma: float | str = "median") -> None:
         self.kernels = kernels
         self.gamma = gamma
 
     def learn(self, sample: Sample) -> list[Functions]:
-        """Return the functions class by class."""
+        """Return the functions, in the order of the points."""
         if sample.labels is None:
             raise ValueError(
                 "KernelPerClass needs classes: use it with KMPClassifier, or another "
                 "dictionary for regression."
             )
-        labels = _labels_of_sets(sample)
-        return [
-            join([self._of_class(c, labels == c, sample) for c in np.unique(labels)])
-        ]
+        labels = classes_of_points(sample)
+        by_class = join(
+            [self._of_class(c, labels == c, sample) for c in np.unique(labels)]
+        )
+        return [by_class[np.argsort(np.argsort(labels, kind="stable"))]]
 
     def _of_class(self, label: Any, belongs: np.ndarray, sample: Sample) -> Functions:
-        rows = sample.rows[belongs]
-        weight = np.where(sample.labels == label, sample.weight, 0.0)
+        weight = np.where(sample.labels == label, sample.seen, 0.0)
+        if not weight.any():
+            # All held out: these functions cannot be chosen.
+            weight = np.where(sample.labels == label, sample.weight, 0.0)
         kernel = as_kernel(self._kernel_for(label), gamma=self.gamma)
-        bound = kernel.bind(sample.X, weight)
-        return KernelFunctions(**_at_rows(sample, rows), kernel=bound)
+        points = at_rows(sample, sample.rows[belongs])
+        return KernelFunctions(**points, kernel=kernel.bind(sample.X, weight))
 
     def _kernel_for(self, label: Any) -> Any:
         if not isinstance(self.kernels, Mapping):
@@ -316,20 +284,6 @@ class KernelPerClass(Dictionary):
         if label not in self.kernels:
             known = ", ".join(map(repr, self.kernels))
             raise ValueError(
-                f"kernels has no kernel for the class {label!r}; it has {known}."
+                f"kernels has no kernel for the class {label}; it has {known}."
             )
         return self.kernels[label]
-
-
-def _labels_of_sets(sample: Sample) -> np.ndarray:
-    """Return the class of each point: of equal rows in several classes, the lowest."""
-    assert sample.labels is not None
-    classes, codes = np.unique(sample.labels, return_inverse=True)
-    used = np.flatnonzero(sample.weight > 0)
-    digests = row_digests(sample.X, np.concatenate([sample.rows, used]), 0)
-    _, group = np.unique(digests, return_inverse=True)
-    lowest = np.full(group.max() + 1, len(classes))
-    np.minimum.at(lowest, group[len(sample.rows) :], codes[used])
-    of_points = lowest[group[: len(sample.rows)]]
-    own = codes[sample.rows]
-    return classes[np.where(of_points < len(classes), of_points, own)]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, combinations, combinations_with_replacement
+from math import comb
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from pursuit.dictionaries._base import Dictionary, Sample, check_count
+from pursuit._parameters import WHOLE, check_flag, whole_number
+from pursuit.dictionaries._base import Dictionary, Sample
 from pursuit.functions import Columns, Functions, Monomials, Outputs, as_columns, join
+
+# Bytes that the description of a product takes.
+_PRODUCT = 200
 
 
 class Constant(Dictionary):
@@ -31,8 +36,8 @@ class Features(Dictionary):
 
     Parameters
     ----------
-    columns : sequence of int or str, optional
-        Which features; all of them if not given.
+    columns : int, str or sequence of these, optional
+        Which features, by number or by name; all of them if not given.
     degree : int
         Products of up to so many features.
     interaction_only : bool
@@ -48,8 +53,11 @@ class Features(Dictionary):
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the products, the shorter ones first."""
-        degree = check_count("degree", self.degree, 1, self)
+        degree = whole_number("degree", self.degree, 1)
+        check_flag("interaction_only", self.interaction_only)
         chosen = self._chosen(sample)
+        degree = min(degree, len(chosen)) if self.interaction_only else degree
+        self._check_number_of_products(len(chosen), degree, sample.memory)
         products = (
             combinations if self.interaction_only else combinations_with_replacement
         )
@@ -60,7 +68,8 @@ class Features(Dictionary):
         names, n = list(sample.feature_names), sample.X.shape[1]
         if self.columns is None:
             return list(range(n))
-        chosen = [self._number(column, names, n) for column in list(self.columns)]
+        columns = [self.columns] if np.ndim(self.columns) == 0 else self.columns
+        chosen = [self._number(column, names, n) for column in columns]
         if not chosen or len(set(chosen)) < len(chosen):
             raise ValueError(f"columns={self.columns!r} must be different features.")
         return chosen
@@ -68,15 +77,24 @@ class Features(Dictionary):
     def _number(self, column: Any, names: list[str], n: int) -> int:
         if isinstance(column, str) and column in names:
             return names.index(column)
-        is_whole = isinstance(column, (int, np.integer)) and not isinstance(
-            column, bool
-        )
+        is_whole = isinstance(column, WHOLE) and not isinstance(column, bool)
         if is_whole and -n <= column < n:
             return int(column) % n
         raise ValueError(
             f"columns has {column!r}, which is no feature of X: give names of columns, "
             f"or numbers from 0 to {n - 1}."
         )
+
+    def _check_number_of_products(self, n: int, degree: int, memory: int) -> None:
+        n_products = 0
+        for m in range(1, degree + 1):
+            n_products += comb(n if self.interaction_only else n + m - 1, m)
+            if _PRODUCT * n_products > memory:
+                raise ValueError(
+                    f"degree={self.degree} makes {n_products} products of {n} "
+                    "features, or more, and max_memory has no room for them: lower "
+                    "degree, or name fewer columns."
+                )
 
 
 class Transformed(Dictionary):
@@ -87,7 +105,14 @@ class Transformed(Dictionary):
     transformer : transformer
         A copy of it is fitted to the training rows (with their weights, where it
         takes some); each of its outputs is a function.  The fitted model keeps that
-        copy, and of its outputs the chosen ones.
+        copy, and of its outputs the chosen ones.  It is given arrays, so a
+        ``ColumnTransformer`` must know columns by number.
+
+    Notes
+    -----
+    The copy is fitted once, to X of all training rows; held-out ones are not left out
+    of it, as no targets are involved.  A transformer that learns from targets belongs
+    before the estimator, in a pipeline.
     """
 
     accepts_sparse = False
@@ -97,21 +122,32 @@ class Transformed(Dictionary):
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the outputs."""
-        if not hasattr(self.transformer, "transform"):
-            raise ValueError(
-                f"transformer={self.transformer!r} must have fit and transform; for a "
-                "function of X use Callables([function])."
-            )
+        self._check()
         used = sample.weight > 0
         fitted = clone(self.transformer)
         how = {}
         if has_fit_parameter(fitted, "sample_weight"):
             how["sample_weight"] = sample.weight[used]
-        fitted.fit(sample.X[used], **how)
+        try:
+            fitted.fit(sample.X[used], **how)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"transformer={self.transformer!r} cannot be fitted to X alone "
+                f"({error}): one that learns from targets belongs before the estimator "
+                "in a pipeline."
+            ) from error
         title = type(fitted).__name__
         n = as_columns(fitted.transform(sample.X[:1]), 1, title).shape[1]
         names = self._names(fitted, sample, title, n)
         return [Outputs(fitted.transform, title, names, np.arange(n), n)]
+
+    def _check(self) -> None:
+        given = self.transformer
+        if isinstance(given, type) or not hasattr(given, "transform"):
+            raise ValueError(
+                f"transformer={given!r} must be an object with fit and transform; for "
+                "a function of X use Callables([function])."
+            )
 
     def _names(
         self, fitted: Any, sample: Sample, title: str, n: int
@@ -128,29 +164,44 @@ class Callables(Dictionary):
 
     Parameters
     ----------
-    functions : sequence of callables
+    functions : sequence of callables, or mapping from names to callables
         Each is called with an array of shape (n, d) and returns n values, or an array
-        of shape (n, m) for m functions.
+        of shape (n, m) for m functions.  Without a mapping they are known by the names
+        that Python has for them.
     """
 
     accepts_sparse = False
 
-    def __init__(self, functions: Sequence[Callable[[Any], Any]]) -> None:
+    def __init__(
+        self,
+        functions: Sequence[Callable[[Any], Any]] | Mapping[str, Callable[[Any], Any]],
+    ) -> None:
         self.functions = functions
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the functions, after a trial of each on the training rows."""
-        functions = self.functions
-        if callable(functions) or not len(functions):
+        functions: Any = self.functions
+        if not isinstance(functions, (list, tuple, Mapping)) or not functions:
             raise ValueError(
-                f"functions={functions!r} must be a list of one or more callables."
+                f"functions={functions!r} must be a list of one or more callables, or "
+                "a mapping from names to callables."
             )
-        return [join([self._outputs(function, sample) for function in functions])]
+        titled = self._titled(functions)
+        return [join([self._outputs(title, f, sample) for title, f in titled])]
 
-    def _outputs(self, function: Any, sample: Sample) -> Functions:
+    def _titled(self, functions: Any) -> list[tuple[str, Any]]:
+        if isinstance(functions, Mapping):
+            return [(str(name), function) for name, function in functions.items()]
+        titles = [getattr(f, "__name__", type(f).__name__) for f in functions]
+        # Where names do not tell functions apart, their places do.
+        return [
+            (title if titles.count(title) == 1 else f"{title} {i}", function)
+            for i, (title, function) in enumerate(zip(titles, functions, strict=True))
+        ]
+
+    def _outputs(self, title: str, function: Any, sample: Sample) -> Functions:
         if not callable(function):
             raise ValueError(f"functions has {function!r}, which cannot be called.")
-        title = getattr(function, "__name__", type(function).__name__)
         n = as_columns(function(sample.X), sample.X.shape[0], title).shape[1]
         names = (title,) if n == 1 else tuple(f"{title}[{j}]" for j in range(n))
         return Outputs(function, title, names, np.arange(n), n)
@@ -159,7 +210,8 @@ class Callables(Dictionary):
 class Precomputed(Dictionary):
     """X is the matrix of the functions' values, a function a column.
 
-    ``predict`` takes a matching matrix: all columns, or those that were chosen.
+    ``predict`` takes a matching matrix: all columns, or those that were chosen, in the
+    order of ``support_``.
 
     Parameters
     ----------
@@ -176,6 +228,7 @@ class Precomputed(Dictionary):
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the columns."""
+        check_flag("is_kernel", self.is_kernel)
         n = sample.X.shape[1]
         numbers = sample.rows if self.is_kernel else np.arange(n)
         return [Columns(numbers, n, bool(self.is_kernel))]

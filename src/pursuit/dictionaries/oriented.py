@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from pursuit._parameters import whole_number
 from pursuit._rows import distinct_rows
-from pursuit.dictionaries._base import Dictionary, Sample, check_count
-from pursuit.dictionaries.kernel_based import points_of, widths_to_compare
+from pursuit.dictionaries._base import Dictionary, Sample
+from pursuit.dictionaries._points import points_of
+from pursuit.dictionaries.kernel_based import widths_to_compare
 from pursuit.functions import Functions, OrientedGaussianFunctions
 
 # Numbers held at a time while the directions are found: 32 MiB of float64.
@@ -38,7 +40,7 @@ class OrientedGaussians(Dictionary):
     Notes
     -----
     With M points the directions are M · d · n_directions numbers, and a function costs
-    1 + 2 n_directions times what a Gaussian does.
+    about 1 + n_directions times what a Gaussian does.
     """
 
     accepts_sparse = False
@@ -60,10 +62,10 @@ class OrientedGaussians(Dictionary):
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the functions, for each width that is compared."""
-        check_count("n_neighbors", self.n_neighbors, 1, self)
-        check_count("n_directions", self.n_directions, 0, self)
+        whole_number("n_neighbors", self.n_neighbors, 1)
+        whole_number("n_directions", self.n_directions, 0)
         kernels = widths_to_compare("rbf", self.gamma, sample)
-        points = points_of(self.centers, self.n_centers, sample, self)
+        points = points_of(self.centers, self.n_centers, sample)
         directions, variances = self._frames(points["points"], sample)
         return [
             OrientedGaussianFunctions(
@@ -82,6 +84,13 @@ class OrientedGaussians(Dictionary):
         k = min(self.n_neighbors, len(around) - 1)
         n_points, d = points.shape
         r = min(self.n_directions, max(k, 0), d)
+        if 8 * n_points * d * r > sample.memory:
+            raise ValueError(
+                f"n_directions={self.n_directions} at {n_points} points in {d} "
+                f"dimensions take {n_points * d * r / 2**17:.0f} MiB, more than "
+                f"max_memory allows ({sample.memory / 2**20:.0f} MiB): lower "
+                "n_directions, n_candidates or n_centers, or raise max_memory."
+            )
         directions, variances = np.zeros((n_points, d, r)), np.zeros((n_points, r))
         if r:
             search = NearestNeighbors(n_neighbors=k + 1).fit(around)

@@ -282,9 +282,10 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             self, X, y, accept_sparse=accepted, dtype=np.float64, **how
         )
         if is_pairwise and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"kernel='precomputed' needs a square matrix at fit, got {X.shape}."
+            what = (
+                "kernel='precomputed'" if self.dictionary is None else self.dictionary
             )
+            raise ValueError(f"{what} needs a square matrix at fit, got {X.shape}.")
         return X, y
 
     @property
@@ -350,10 +351,11 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         Of the kernels "poly" and "sigmoid". With 0, as in SVC, a cubic kernel has no
         lower powers and far points outweigh all others in the squared error: 1 is
         better.
-    dictionary : Dictionary or None, default=None
+    dictionary : Dictionary, kernel or None, default=None
         Where the model's functions come from: an object of
-        :mod:`pursuit.dictionaries`, in place of `kernel` and `gamma`. None: the
-        kernel on the training points, ``OneKernel(kernel, gamma=gamma)``.
+        :mod:`pursuit.dictionaries` (or a kernel, for `OneKernel` of it), in place of
+        `kernel` and its parameters. None: the kernel on the training points,
+        ``OneKernel(kernel, gamma=gamma)``.
     loss : str or Loss, default="squared"
         What is minimised: <losses>;
         or a loss object of :mod:`pursuit.losses`, your own included.

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pursuit._memory import budget
+from pursuit._parameters import WHOLE, is_number, whole_number
 from pursuit._rows import row_digests
 from pursuit.components.choosing import Choosing
-from pursuit.estimators._parameters import WHOLE, is_number, whole_number
 from pursuit.kernels import Kernel, as_kernel
 
 # Above this many rows, "auto" chooses on a sample of so many.

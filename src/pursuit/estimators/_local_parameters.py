@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from pursuit._parameters import WHOLE, is_number, is_whole
 from pursuit._threads import allowed_threads, limited
-from pursuit.estimators._parameters import WHOLE, is_number, is_whole
 
 # The largest number of neighbours that "auto" compares.
 MOST_NEIGHBORS = 80

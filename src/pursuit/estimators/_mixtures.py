@@ -10,6 +10,11 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._parameters import (
+    positive_number,
+    thread_limit,
+    whole_number,
+)
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities._frames import Frame
 from pursuit.densities.downdates import Models
@@ -31,11 +36,6 @@ from pursuit.densities.search import (
     search,
 )
 from pursuit.estimators._densities import ScoredDensity
-from pursuit.estimators._parameters import (
-    positive_number,
-    thread_limit,
-    whole_number,
-)
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 

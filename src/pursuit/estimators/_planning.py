@@ -12,17 +12,19 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, check_random_state
 
 from pursuit._memory import budget
-from pursuit._quantiles import lower_quantile
-from pursuit._rows import distinct_rows, row_digests
-from pursuit.dictionaries import Dictionary, OneKernel, Precomputed, Sample
-from pursuit.estimators._parameters import (
+from pursuit._parameters import (
     WHOLE,
+    check_choice,
     check_flag,
     is_number,
     is_whole,
     positive_number,
 )
+from pursuit._quantiles import lower_quantile
+from pursuit._rows import distinct_rows, row_digests
+from pursuit.dictionaries import Dictionary, OneKernel, Precomputed, Sample
 from pursuit.functions import Functions
+from pursuit.kernels import Kernel
 from pursuit.losses import Loss, Squared
 from pursuit.path_bounds import KINDS, BoundRule, check_rule, default_kind
 from pursuit.plan import Plan
@@ -37,6 +39,9 @@ from pursuit.selection import (
 from pursuit.stopping import Patience
 
 SELECTIONS = ("cv", "loo", "validation", "bound", None)
+
+# What a dictionary replaces.
+_KERNEL_DEFAULTS = {"kernel": "rbf", "gamma": "cv", "degree": 3, "coef0": 0.0}
 
 # Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -83,6 +88,7 @@ def make_plan(
         fit_intercept=bool(estimator.fit_intercept) and loss.frees_constant,
         memory=budget(estimator.max_memory),
         seed=seed,
+        verbose=estimator.verbose,
     )
     dictionaries = _learned(dictionary, sample)
     first = _middle_three(len(dictionaries))
@@ -162,6 +168,8 @@ def _check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
 
 def is_precomputed(estimator: Any) -> bool:
     """Return whether the estimator's X is a kernel matrix."""
+    if getattr(estimator.dictionary, "is_kernel", False):
+        return True
     return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
 
 
@@ -180,18 +188,21 @@ def dictionary_of(estimator: Any) -> Dictionary:
             degree=estimator.degree,
             coef0=estimator.coef0,
         )
-    if not isinstance(dictionary, Dictionary):
-        raise ValueError(
-            f"dictionary={dictionary!r} must be an object of pursuit.dictionaries, "
-            "such as ManyWidths(), or None; a kernel alone goes into kernel=."
-        )
-    for name, default in (("kernel", "rbf"), ("gamma", "cv")):
+    for name, default in _KERNEL_DEFAULTS.items():
         value = getattr(estimator, name)
-        if not isinstance(value, str) or value != default:
+        is_plain = isinstance(value, str) or is_number(value)
+        if not is_plain or value != default:
             raise ValueError(
                 f"{name}={value!r} and a dictionary were both given: the dictionary "
                 f"has kernels and widths of its own, so leave {name} at {default!r}."
             )
+    if isinstance(dictionary, (str, Kernel)):
+        return OneKernel(dictionary)
+    if not isinstance(dictionary, Dictionary):
+        raise ValueError(
+            f"dictionary={dictionary!r} must be an object of pursuit.dictionaries, "
+            "such as ManyWidths(), a kernel, or None."
+        )
     return dictionary
 
 
@@ -213,7 +224,16 @@ def _relearner(
     """Return what makes the functions without the targets of rows of weight zero."""
     if not dictionary.learns_from_targets:
         return None
-    return lambda weight: dictionary.learn(replace(sample, seen=weight))
+    found: dict[bytes, list[Functions]] = {}
+
+    def relearn(weight: np.ndarray) -> list[Functions]:
+        # Every width and ridge asks again for the same folds.
+        seen = weight.tobytes()
+        if seen not in found:
+            found[seen] = _learned(dictionary, replace(sample, seen=weight))
+        return found[seen]
+
+    return relearn
 
 
 def _middle_three(n: int) -> range:
@@ -269,13 +289,6 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
 
 
 # -- one parameter each ------------------------------------------------------------
-
-
-def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Raise a ValueError that lists the choices unless ``value`` is one of them."""
-    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
-        listed = ", ".join(repr(c) for c in choices)
-        raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")
 
 
 def _check_whole(name: str, value: Any, wanted: str) -> None:

@@ -15,6 +15,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pursuit._parameters import check_choice, positive_number, whole_number
 from pursuit._progress import Progress
 from pursuit.densities.posteriors import (
     ancll,
@@ -24,8 +25,7 @@ from pursuit.densities.posteriors import (
     log_posteriors,
 )
 from pursuit.estimators._densities import check_density, fit_density, held_out_scores
-from pursuit.estimators._parameters import positive_number, whole_number
-from pursuit.estimators._planning import check_choice, check_sample_weight
+from pursuit.estimators._planning import check_sample_weight
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -16,6 +16,12 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit import bounds
+from pursuit._parameters import (
+    check_flag,
+    is_number,
+    is_whole,
+    whole_number,
+)
 from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
 from pursuit.components.subspaces import SubspacePath
@@ -25,12 +31,6 @@ from pursuit.estimators._components import (
     check_square_or_support,
     choosing,
     is_precomputed,
-)
-from pursuit.estimators._parameters import (
-    check_flag,
-    is_number,
-    is_whole,
-    whole_number,
 )
 from pursuit.expansions import kernel_blocks
 from pursuit.kernels import Kernel

@@ -15,6 +15,13 @@ from sklearn.base import (
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pursuit._parameters import (
+    WHOLE,
+    check_flag,
+    is_number,
+    is_whole,
+    whole_number,
+)
 from pursuit.components.choosing import (
     REASONS,
     Stop,
@@ -32,13 +39,6 @@ from pursuit.estimators._components import (
     check_square_or_support,
     choosing,
     is_precomputed,
-)
-from pursuit.estimators._parameters import (
-    WHOLE,
-    check_flag,
-    is_number,
-    is_whole,
-    whole_number,
 )
 from pursuit.expansions import kernel_blocks
 

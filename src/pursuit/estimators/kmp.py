@@ -12,13 +12,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from pursuit._callbacks import with_callbacks
+from pursuit._parameters import check_choice
 from pursuit.estimators._base import (
     ATTRIBUTES,
     CLASSIFIER_PARAMETERS,
     BaseKMP,
     parameters,
 )
-from pursuit.estimators._planning import check_choice, check_sample_weight
+from pursuit.estimators._planning import check_sample_weight
 from pursuit.losses import Logistic, Poisson, is_named
 
 REGRESSION_LOSSES = """"squared"; "absolute" and "huber", little moved by

@@ -11,6 +11,12 @@ from sklearn.utils import Bunch, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._parameters import (
+    check_flag,
+    positive_number,
+    thread_limit,
+    whole_number,
+)
 from pursuit._progress import Progress
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities._frames import Frame
@@ -26,12 +32,6 @@ from pursuit.densities.search import (
     warn_of_no_width,
 )
 from pursuit.estimators._densities import ScoredDensity
-from pursuit.estimators._parameters import (
-    check_flag,
-    positive_number,
-    thread_limit,
-    whole_number,
-)
 from pursuit.estimators._planning import check_sample_weight
 
 # Widths and bandwidths that "auto" compares at first, in octaves above the typical

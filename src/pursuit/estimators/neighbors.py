@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._parameters import is_number
 from pursuit.estimators._local import BaseLocal
 from pursuit.estimators._local_parameters import (
     check_penalty,
     check_whole,
 )
-from pursuit.estimators._parameters import is_number
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 # Penalties that "auto" compares, and the default, as shares of the class variance.

@@ -10,13 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._parameters import positive_number
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities.smoothing import (
     class_mean_products,
     squared_distances_to_means,
     weighted_means,
 )
-from pursuit.estimators._parameters import positive_number
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 

@@ -8,12 +8,8 @@ Letters: M functions, n rows of X, d features.
 """
 
 from pursuit.functions._base import Functions
-from pursuit.functions.centered import (
-    Centered,
-    KernelFunctions,
-    OrientedGaussianFunctions,
-    VariedGaussians,
-)
+from pursuit.functions.centered import Centered, KernelFunctions
+from pursuit.functions.gaussians import OrientedGaussianFunctions, VariedGaussians
 from pursuit.functions.joined import Joined, join
 from pursuit.functions.maps import Columns, Monomials, Outputs, as_columns
 

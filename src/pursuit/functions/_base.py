@@ -12,6 +12,8 @@ from pursuit._atoms import Atoms
 
 # Functions in a block that is recomputed: enough for matrix products to be efficient.
 _LEAST_BLOCK = 16
+# Values in a block on its way to the store: 16 MiB of float64.
+_STORED_BLOCK = 1 << 21
 # Evaluating a block needs about this many block-sized float64 arrays at once.
 _SCRATCH = 2
 
@@ -110,7 +112,7 @@ class Functions(ABC):
         evaluate = self.evaluator(X, dtype)
         if n_atoms * n_rows * np.dtype(dtype).itemsize <= memory:
             stored = np.empty((n_atoms, n_rows), dtype)
-            step = max(_LEAST_BLOCK, (1 << 23) // max(1, n_rows))
+            step = max(_LEAST_BLOCK, _STORED_BLOCK // max(1, n_rows))
             for part in slices(n_atoms, step):
                 evaluate(part, stored[part])
             return Atoms(n_atoms, n_rows, evaluate, n_atoms, stored)

@@ -1,22 +1,16 @@
-"""Functions that are centred on points: kernels, and Gaussians shaped one by one."""
+"""Functions that are centred on points, such as kernels."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from pursuit._distances import paired_rows, squared_distances
-from pursuit._exponential import exponentials
-from pursuit._threads import allowed_threads, deal
-from pursuit.functions._base import Evaluate, Functions, room_for, slices
+from pursuit.functions._base import Evaluate, Functions, room_for
 from pursuit.kernels import Kernel
-
-# Values held at a time where a piece is small enough for the cache: 2 MiB of float64.
-_PIECE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,129 +121,6 @@ class KernelFunctions(Centered):
 
     def _titles(self) -> Sequence[str]:
         return [_title(self.kernel)] * len(self)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class VariedGaussians(Centered):
-    """exp(-gamma_i ‖x - z_i‖²): Gaussians of which each has its own width.
-
-    Attributes
-    ----------
-    gammas : ndarray of shape (M,)
-    """
-
-    gammas: np.ndarray
-    _own: ClassVar[tuple[str, ...]] = ("points", "numbers", "gammas")
-
-    def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
-        return self.evaluator(X, np.float64)(slice(None)).T
-
-    def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return 1, the size at the center."""
-        return 1.0
-
-    def evaluator(self, X: Any, dtype: Any) -> Evaluate:
-        """Return what evaluates any of them on the rows of X, one a row."""
-        left, right = paired_rows(self.points, X)
-
-        def exponent(some: np.ndarray, D: np.ndarray) -> None:
-            squared_distances(left[some], right, D)
-            D *= self.gammas[some, None]
-
-        return _gaussians(exponent, len(self), X.shape[0], dtype)
-
-    def _titles(self) -> Sequence[str]:
-        return [f"rbf(γ={gamma:.3g})" for gamma in self.gammas]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class OrientedGaussianFunctions(Centered):
-    """exp(-½ δᵀ C_i⁻¹ δ), δ = x - z_i: Gaussians stretched along directions.
-
-    ``C_i = σ²I + Σ_j (λ_ij - σ²) v_ij v_ijᵀ`` with σ² = 1/(2 gamma), so that
-    ``½ δᵀ C_i⁻¹ δ = gamma (‖δ - V_i V_iᵀ δ‖² + Σ_j (σ²/λ_ij) (v_ijᵀ δ)²)``.
-
-    Attributes
-    ----------
-    width : float
-        gamma, across the directions.
-    directions : ndarray of shape (M, d, k)
-        Orthonormal, for each function.
-    variances : ndarray of shape (M, k)
-        λ_ij - σ², along them.
-    """
-
-    width: float
-    directions: np.ndarray
-    variances: np.ndarray
-    _own: ClassVar[tuple[str, ...]] = ("points", "numbers", "directions", "variances")
-
-    @property
-    def gamma(self) -> float | None:  # type: ignore[override]
-        """The width across the directions."""
-        return self.width
-
-    def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
-        return self.evaluator(X, np.float64)(slice(None)).T
-
-    def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return 1, the size at the center."""
-        return 1.0
-
-    def evaluator(self, X: Any, dtype: Any) -> Evaluate:
-        """Return what evaluates any of them on the rows of X, one a row."""
-        sigma2 = 0.5 / self.width
-        shrunk = sigma2 / (self.variances + sigma2)
-
-        def exponent(some: np.ndarray, D: np.ndarray) -> None:
-            with np.errstate(over="ignore"):
-                for q, i in zip(D, some, strict=True):
-                    delta, V = X - self.points[i], self.directions[i]
-                    along = delta @ V
-                    # What is across, rather than ‖δ‖² less what is along: no digits
-                    # are lost far out.
-                    delta -= along @ V.T
-                    np.einsum("nd,nd->n", delta, delta, out=q)
-                    q += np.square(along) @ shrunk[i]
-                D *= self.width
-
-        return _gaussians(exponent, len(self), X.shape[0], dtype)
-
-    def _titles(self) -> Sequence[str]:
-        return [f"oriented rbf(γ={self.width:.3g})"] * len(self)
-
-
-def _gaussians(
-    exponent: Callable[[np.ndarray, np.ndarray], None],
-    n_atoms: int,
-    n_rows: int,
-    dtype: Any,
-) -> Evaluate:
-    """Return an evaluator of exp(-e), given what writes the exponents e of some."""
-    n_threads = allowed_threads()
-    step = max(1, _PIECE // max(1, n_rows))
-
-    def evaluate(index: Any, out: np.ndarray | None = None) -> np.ndarray:
-        if out is None:
-            out = room_for(index, n_atoms, n_rows, dtype)
-        wanted = np.arange(n_atoms)[index]
-
-        def work(parts: Sequence[slice]) -> None:
-            for part in parts:
-                D = np.empty((len(wanted[part]), n_rows))
-                exponent(wanted[part], D)
-                exponentials(D, -1.0)
-                if out.dtype == np.float32:
-                    D[np.finfo(np.float32).tiny > D] = 0.0
-                out[part] = D
-
-        parts = list(slices(len(wanted), step))
-        deal(work, parts, min(n_threads, len(parts)))
-        return out
-
-    return evaluate
 
 
 def _title(kernel: Kernel) -> str:

@@ -40,11 +40,15 @@ class Monomials(Functions):
     def __call__(self, X: Any) -> np.ndarray:
         """Return the values (n, M) at the rows of X."""
         out = np.ones((X.shape[0], len(self)))
-        for j, factors in enumerate(self.factors):
-            for feature in factors:
-                column = X[:, [feature]]
-                column = column.toarray() if sp.issparse(column) else column
-                out[:, j] *= column[:, 0]
+        # The features in use, taken once: single columns of sparse rows are slow.
+        used = sorted({feature for factors in self.factors for feature in factors})
+        columns = X[:, used]
+        columns = columns.toarray() if sp.issparse(columns) else columns
+        at = {feature: i for i, feature in enumerate(used)}
+        with np.errstate(over="ignore"):
+            for j, factors in enumerate(self.factors):
+                for feature in factors:
+                    out[:, j] *= columns[:, at[feature]]
         return out
 
     @property
@@ -105,7 +109,8 @@ class Outputs(Functions):
                 f"{self.title} returned {values.shape[1]} columns, but "
                 f"{self.n_columns} when the model was fitted."
             )
-        return values[:, self.columns]
+        is_all = np.array_equal(self.columns, np.arange(self.n_columns))
+        return values if is_all else values[:, self.columns]
 
     @property
     def names(self) -> list[str]:
@@ -113,8 +118,8 @@ class Outputs(Functions):
         return list(self.column_names)
 
     def held_bytes(self, n_rows: int) -> int:
-        """Return the size of all columns: a map makes them all at once."""
-        return 8 * n_rows * self.n_columns
+        """Return the size of all columns, made at once, and of their transpose."""
+        return 8 * n_rows * (self.n_columns + len(self))
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
         """Return what hands out columns of the map's result, made once."""

@@ -57,3 +57,10 @@ def check_flag(name: str, value: Any) -> None:
     """Raise a ValueError unless ``value`` is True or False."""
     if not isinstance(value, _FLAGS):
         raise ValueError(f"{name}={value!r} must be True or False.")
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Raise a ValueError that lists the choices unless ``value`` is one of them."""
+    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")

@@ -310,10 +310,12 @@ def cca(
 
     Parameters
     ----------
-    n_samples, n_chosen, n_errors, delta
+    n_samples, n_chosen, n_errors
         As in :func:`vc`; ``n_errors`` counts pairs outside the chosen ones.
     dimension : int, optional
         ``d`` in :func:`vc`; ``k`` if not given, as printed.
+    delta : float
+        The probability with which the bound may fail.
 
     Notes
     -----

@@ -6,9 +6,11 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import KMPClassifier, KMPRegressor, bounds, datasets
+from pursuit.kernels import median_gamma
 
 FIXED = {"gamma": "median", "alpha": 1e-3}
 
@@ -244,3 +246,23 @@ def test_wisconsin():
         assert not curve.is_vacuous
         assert 0 < curve.best_size < 10
         assert curve.values[-1] > 1.5 * curve.lowest
+
+
+@pytest.mark.skipif("boston" not in datasets.available(), reason="needs Boston's data")
+@pytest.mark.parametrize("width", [4.0, 16.0, 64.0])
+def test_boston_of_figure_2(width):
+    """Vacuous, with its minimum near 20 points (17 in the paper)."""
+    data = datasets.load("boston")
+    rows = np.random.default_rng(0).permutation(506)[:450]
+    X = scale(data.data)[rows]
+    model = KMPRegressor(
+        gamma=median_gamma(X) / width,
+        alpha=0.0,
+        selection=None,
+        max_support=60,
+        fit_intercept=False,
+    ).fit(X, data.target[rows])
+    curve = model.path_.bound("vc", alpha=4.0)
+    assert 14 <= curve.best_size <= 24
+    assert curve.is_vacuous
+    assert curve.lowest == pytest.approx(3.0, abs=0.3)

@@ -36,7 +36,8 @@ numpydoc_validation_checks = {
     "PR03",  # order of the parameters
     "SS03",  # summary without a period
 }
-numpydoc_validation_exclude = {r"\.__\w+__$"}
+# What is inherited from float is described as Python describes it.
+numpydoc_validation_exclude = {r"\.__\w+__$", r"\.Bound\.(imag|real)$"}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

@@ -24,16 +24,8 @@ def curves(kernel, X, X_new, n):
     sizes = np.arange(1, model.n_support_ + 1)
     residual = [model.truncate(t).reconstruction_error(X_new).mean() for t in sizes]
     compression = np.asarray(model.path_.bound())[1:]
-    K = kernel(X)
-    values = np.sort(np.linalg.eigvalsh(K))[::-1]
-    square = np.mean(np.diag(K) ** 2)
-    eigenvalues = [
-        bounds.kpca_eigenvalues(
-            len(X), t, max(values[t:].sum(), 0), square, sup=K.max()
-        )
-        for t in sizes
-    ]
-    return sizes, residual, compression, np.array(eigenvalues, dtype=float)
+    eigenvalues = np.asarray(bounds.kpca_curve(kernel(X), model.n_support_))[1:]
+    return sizes, residual, compression, eigenvalues
 
 
 def housing():

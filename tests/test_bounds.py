@@ -16,6 +16,7 @@ from pursuit.bounds import (
     fewest_bits,
     finite_class,
     kpca_compression,
+    kpca_curve,
     kpca_eigenvalues,
     mdl,
     rounded,
@@ -284,6 +285,18 @@ def test_eigenvalues_in_draws():
         return kpca_eigenvalues(m, t, tail, 1.0, delta=delta) < loss
 
     assert share_of_failures(draw, 60) <= delta
+
+
+def test_curve_of_kernel_pca(rng):
+    K = Gaussian(1.0)(rng.standard_normal((30, 2)))
+    values = np.sort(np.linalg.eigvalsh(K))[::-1]
+    curve = kpca_curve(2 * K, 12)
+    assert len(curve) == 13
+    for t in (0, 3, 12):
+        expected = kpca_eigenvalues(30, t, 2 * values[t:].sum(), 4.0, sup=2.0)
+        assert curve[t] == pytest.approx(expected)
+    assert curve.ceiling == 2.0
+    assert len(kpca_curve(K)) == 31
 
 
 def test_support_vectors_in_draws():

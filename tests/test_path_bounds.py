@@ -6,9 +6,11 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import KMPClassifier, KMPRegressor, bounds, datasets
+from pursuit.kernels import median_gamma
 
 FIXED = {"gamma": "median", "alpha": 1e-3}
 
@@ -252,3 +254,23 @@ def test_a_value_of_zero_is_an_error_of_classes():
     model = KMPClassifier(gamma=0.1, alpha=1e-3, selection=None, max_support=5)
     model.fit(X, np.arange(40) % 2)
     assert model.path_.bound("vc").values[0] == float(bounds.vc(40, 0, 40, dimension=1))
+
+
+@pytest.mark.skipif("boston" not in datasets.available(), reason="needs Boston's data")
+@pytest.mark.parametrize("width", [4.0, 16.0, 64.0])
+def test_boston_of_figure_2(width):
+    """Vacuous, with its minimum near 20 points (17 in the paper)."""
+    data = datasets.load("boston")
+    rows = np.random.default_rng(0).permutation(506)[:450]
+    X = scale(data.data)[rows]
+    model = KMPRegressor(
+        gamma=median_gamma(X) / width,
+        alpha=0.0,
+        selection=None,
+        max_support=60,
+        fit_intercept=False,
+    ).fit(X, data.target[rows])
+    curve = model.path_.bound("vc", alpha=4.0)
+    assert 14 <= curve.best_size <= 24
+    assert curve.is_vacuous
+    assert curve.lowest == pytest.approx(3.0, abs=0.3)

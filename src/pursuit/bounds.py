@@ -24,6 +24,7 @@ __all__ = [
     "cca",
     "finite_class",
     "kpca_compression",
+    "kpca_curve",
     "kpca_eigenvalues",
     "mdl",
     "svm_leave_one_out",
@@ -310,10 +311,12 @@ def cca(
 
     Parameters
     ----------
-    n_samples, n_chosen, n_errors, delta
+    n_samples, n_chosen, n_errors
         As in :func:`vc`; ``n_errors`` counts pairs outside the chosen ones.
     dimension : int, optional
         ``d`` in :func:`vc`; ``k`` if not given, as printed.
+    delta : float
+        The probability with which the bound may fail.
 
     Notes
     -----
@@ -438,6 +441,48 @@ def kpca_eigenvalues(
     value = tail / m + (1 + sqrt(t)) / sqrt(m) * sqrt(2 * mean_squared_diagonal)
     value += sup * sqrt(18 / m * log(2 * m / _checked_delta(delta)))
     return Bound(value, sup)
+
+
+def kpca_curve(
+    K: np.ndarray,
+    n_components: int | None = None,
+    *,
+    sup: float | None = None,
+    delta: float = 0.05,
+) -> BoundCurve:
+    """Return :func:`kpca_eigenvalues` at 0, 1, ... components of a kernel matrix.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, m)
+        Kernel values of the training rows, not centred.
+    n_components : int, optional
+        The most components; all if not given.
+    sup : float, optional
+        The largest value that ``k(x, x)`` can take; that among the rows if not given.
+    delta : float
+        The probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes what :func:`kpca_eigenvalues` does.  Costs O(m³), for all eigenvalues.
+
+    References
+    ----------
+    .. [1] As :func:`kpca_eigenvalues`.
+    """
+    m = len(K)
+    diagonal = np.diagonal(K)
+    sup = float(diagonal.max()) if sup is None else sup
+    values = np.maximum(np.linalg.eigvalsh(K)[::-1], 0.0)
+    tails = np.append(values[::-1].cumsum()[::-1], 0.0)
+    last = m if n_components is None else min(n_components, m)
+    square = float(np.mean(diagonal**2))
+    found = [
+        kpca_eigenvalues(m, t, float(tails[t]), square, sup=sup, delta=delta)
+        for t in range(last + 1)
+    ]
+    return BoundCurve("eigenvalues", np.array(found, dtype=np.float64), sup)
 
 
 # -- parts -------------------------------------------------------------------------

@@ -396,7 +396,8 @@ class SparseKernelCCA(  # noqa: D101
     ) -> bounds.Bound:
         """Bound the share of new pairs whose two variates differ by more than alpha.
 
-        Theorem 4 of [1]_, with the dimension of both projections together.
+        Theorem 4 of Hussain and Shawe-Taylor, with the dimension of both projections
+        together (:func:`pursuit.bounds.cca`).
 
         Parameters
         ----------

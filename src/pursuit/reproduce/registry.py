@@ -11,6 +11,7 @@ from pursuit.reproduce import (
     digit_densities,
     local_neighbors,
     margin_losses,
+    matching_theory,
     mushrooms,
     neighbor_figures,
     planes,
@@ -36,6 +37,7 @@ FAMILIES = (
     digit_densities,
     density_classifiers,
     adaptive,
+    matching_theory,
     survey,
 )
 

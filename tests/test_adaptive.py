@@ -9,7 +9,7 @@ from pursuit._rows import distinct_rows, row_digests
 from pursuit._widths import median_gamma, quantile_gamma
 from pursuit.dictionaries import AdaptiveGaussian, Sample
 from pursuit.dictionaries._width_search import _is_drawn
-from pursuit.selection import hold_out
+from pursuit.folds import hold_out
 
 FAST = {"alpha": 1e-3, "selection": None, "max_support": 8}
 

@@ -16,13 +16,14 @@ from sklearn.preprocessing import scale
 
 from pursuit import _interrupts
 from pursuit._atoms import Atoms
+from pursuit.folds import make_folds
 from pursuit.functions import Columns, KernelFunctions
 from pursuit.kernels import FunctionKernel, Gaussian
 from pursuit.problem import METHODS, Problem
 from pursuit.pursuit import Pursuit
 from pursuit.random_pursuit import RandomPursuit
 from pursuit.running import run
-from pursuit.selection import Sites, leave_one_out_errors, make_folds, without
+from pursuit.selection import Sites, leave_one_out_errors, without
 
 # Residues agree to this share of |y|, coefficients (each in units of its atom's norm)
 # to this share of the largest.  The figure is met with room to spare: typical

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit import KMPClassifier
 from pursuit._atoms import Atoms
+from pursuit.folds import deal_repeated, hold_out, make_folds
 from pursuit.judging import Mistakes
 from pursuit.loss_pursuit import LossPursuit
 from pursuit.problem import METHODS, Problem
@@ -22,10 +23,7 @@ from pursuit.selection import (
     Curve,
     SearchInterrupted,
     Sites,
-    deal_repeated,
     held_out_curves,
-    hold_out,
-    make_folds,
 )
 
 # -- folds -------------------------------------------------------------------------

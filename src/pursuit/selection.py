@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ._atoms import Atoms
-from ._rows import row_digests
 from .problem import Problem, Steps
 from .pursuit import Pursuit
 from .running import run
 from .stopping import Patience
 
-# Up to so many different rows a fold, inputs may be a few categories.
-FEW_SETS = 10
 # Cross-validated paths go on this much longer than their best size so far.
 CV_PATIENCE = Patience(steps=30, share=1.0)
 
@@ -71,130 +67,7 @@ class Curve:
         return float(self.mean.min())
 
 
-# -- folds -------------------------------------------------------------------------
-
-
-def make_folds(
-    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int, is_class: bool
-) -> list[np.ndarray]:
-    """Return the held-out rows of each fold, as boolean masks.
-
-    A row's fold follows from its content, not from where it stands: equal rows share
-    a fold (else the model would be tested on points it was fitted to), and neither
-    the order of the rows nor writing a row twice instead of giving it weight two
-    changes anything.  Folds are balanced in ``y``.
-
-    Parameters
-    ----------
-    X : array or CSR; or None, when rows are told apart by their index only
-    y : ndarray of shape (l,)
-        Class codes or target values.
-    weight : ndarray of shape (l,)
-        Rows of weight 0 belong to no fold.
-    n_folds : int
-        At the most; fewer where there are fewer distinct rows.
-    seed : int
-    is_class : bool
-    """
-    used, group, order = _groups(X, y, weight, seed, is_class)
-    n_groups = len(order)
-    n_folds = min(n_folds, n_groups)
-    fold_of_group = np.empty(n_groups, dtype=np.int64)
-    fold_of_group[order] = np.arange(n_groups) % n_folds
-    if not is_class:
-        fold_of_group[order] = _shuffled_rounds(n_groups, n_folds, seed)
-    fold = np.full(len(weight), -1)
-    fold[used] = fold_of_group[group]
-    return [fold == f for f in range(n_folds)]
-
-
-def deal_repeated(
-    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int
-) -> list[np.ndarray] | None:
-    """Return folds of data that are a few different rows, each there many times.
-
-    Where inputs are a few categories, whoever predicts will meet the same rows again:
-    to hold out all of one would ask for something else.  So each copy (of a row of
-    weight 3 there are three) goes to a fold of its own; what is returned says which
-    share of each row's weight a fold holds out.  ``None`` for all other data, where
-    equal rows stay together (:func:`make_folds`): copies are then most likely made.
-    """
-    used = np.flatnonzero(weight > 0)
-    digests = row_digests(X, used, seed)
-    n_sets = len(np.unique(digests))
-    total = weight[used].sum()
-    if X is None or n_sets > FEW_SETS * n_folds or total < n_folds * n_sets:
-        return None
-    bits = np.asarray(y[used] + 0.0, dtype=np.float64).view(np.uint64)
-    contents, content = np.unique(
-        np.stack([digests, bits]), axis=1, return_inverse=True
-    )
-    content = content.ravel()
-    copies = np.bincount(content, weights=weight[used])
-    shares = np.array(
-        [
-            _dealt(n, n_folds, np.random.default_rng([seed, *map(int, key)])) / n
-            for n, key in zip(copies, contents.T, strict=True)
-        ]
-    )
-    folds = [np.zeros(len(weight)) for _ in range(n_folds)]
-    for fold, share in zip(folds, shares.T, strict=True):
-        fold[used] = share[content]
-    return [fold for fold in folds if fold.any()]
-
-
-def _dealt(n: float, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Return how many of ``n`` copies (and a part of one) go to each fold."""
-    whole = int(n)
-    counts = rng.multinomial(whole, np.full(n_folds, 1.0 / n_folds)).astype(float)
-    counts[rng.integers(n_folds)] += n - whole
-    return counts
-
-
-def hold_out(
-    X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
-) -> np.ndarray | None:
-    """Return which rows are held out, about a share of them, as :func:`make_folds`.
-
-    At equal distances among the rows sorted by ``y``, so that every class and every
-    range of targets has its share; ``None`` where there is but one distinct row.
-    """
-    used, group, order = _groups(X, y, weight, seed, is_class)
-    n = len(order)
-    if n < 2:
-        return None
-    n_held = min(max(1, round(share * n)), n - 1)
-    start = np.random.default_rng(seed).random()
-    is_held_group = np.zeros(n, dtype=bool)
-    is_held_group[order[((np.arange(n_held) + start) * n / n_held).astype(int)]] = True
-    is_held = np.zeros(len(weight), dtype=bool)
-    is_held[used] = is_held_group[group]
-    return is_held
-
-
-def _groups(
-    X: Any, y: np.ndarray, weight: np.ndarray, seed: int, is_class: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows in use, their sets of equal rows, and these sets sorted by y."""
-    used = np.flatnonzero(weight > 0)
-    digests = row_digests(X, used, seed)
-    _, first, group = np.unique(digests, return_index=True, return_inverse=True)
-    n_groups = len(first)
-    total = np.bincount(group, weights=weight[used])
-    level = np.bincount(group, weights=weight[used] * y[used]) / total
-    if is_class:
-        level = np.full(n_groups, np.inf)
-        np.minimum.at(level, group, y[used])
-    # Groups are in the order of their digests, so the stable sort deals the rows of
-    # one class (or of neighbouring targets) in an order that is as good as random.
-    return used, group, np.argsort(level, kind="stable")
-
-
-def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:
-    """Return 0 ... n_folds - 1 again and again, each time in another order."""
-    rng = np.random.default_rng(seed)
-    rounds = rng.random((-(-n // n_folds), n_folds)).argsort(axis=1)
-    return rounds.ravel()[:n]
+# -- what is held out ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._callbacks import CallbackSupport, StepReporter
-from pursuit.estimators._planning import is_precomputed, make_plan
+from pursuit.estimators._learning import is_precomputed
+from pursuit.estimators._planning import make_plan
 from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting import Fit, fit
 from pursuit.functions import Functions

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from pursuit.selection import make_folds
+from pursuit.folds import make_folds
 
 
 class ScoredDensity(DensityMixin, BaseEstimator):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -22,26 +20,26 @@ from pursuit._parameters import (
 )
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
-from pursuit.dictionaries import Dictionary, OneKernel, Precomputed, Sample
+from pursuit.dictionaries import Sample
+from pursuit.estimators._learning import (
+    dictionary_of,
+    feature_names,
+    is_precomputed,
+    labels,
+    learned,
+    relearner,
+    sets_of_atoms,
+)
+from pursuit.folds import deal_repeated, hold_out, make_folds
 from pursuit.functions import Functions
-from pursuit.kernels import Kernel
 from pursuit.losses import Loss, Squared
 from pursuit.path_bounds import KINDS, BoundRule, check_rule, default_kind
 from pursuit.plan import Plan
 from pursuit.problem import METHODS, Judge
-from pursuit.selection import (
-    CV_PATIENCE,
-    Sites,
-    deal_repeated,
-    hold_out,
-    make_folds,
-)
+from pursuit.selection import CV_PATIENCE, Sites
 from pursuit.stopping import Patience
 
 SELECTIONS = ("cv", "loo", "validation", "bound", None)
-
-# What a dictionary replaces.
-_KERNEL_DEFAULTS = {"kernel": "rbf", "gamma": "cv", "degree": 3, "coef0": 0.0}
 
 # Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -84,13 +82,13 @@ def make_plan(
         weight=weight,
         seen=weight,
         rows=distinct[drawn],
-        feature_names=_feature_names(estimator, X),
+        feature_names=feature_names(estimator, X),
         fit_intercept=bool(estimator.fit_intercept) and loss.frees_constant,
         memory=budget(estimator.max_memory),
         seed=seed,
         verbose=estimator.verbose,
     )
-    dictionaries = _learned(dictionary, sample)
+    dictionaries = learned(dictionary, sample)
     first = _middle_three(len(dictionaries))
     middle = dictionaries[first[len(first) // 2]]
     alphas = _alphas(estimator.alpha, middle, X, weight, loss, Y)
@@ -100,11 +98,11 @@ def make_plan(
         folds = _folds(estimator, contents, X, y, weight, selection, seed, is_class)
     return Plan(
         dictionaries=dictionaries,
-        relearn=_relearner(dictionary, sample),
+        relearn=relearner(dictionary, sample),
         first_widths=first,
         alphas=alphas,
-        sites=Sites(set_of_row, _sets_of_atoms(middle, set_of_row)),
-        labels=_labels(middle),
+        sites=Sites(set_of_row, sets_of_atoms(middle, set_of_row)),
+        labels=labels(middle),
         folds=folds,
         selection=selection,
         tolerance=_tolerance(estimator.size_tolerance),
@@ -166,99 +164,10 @@ def _check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
         )
 
 
-def is_precomputed(estimator: Any) -> bool:
-    """Return whether the estimator's X is a kernel matrix."""
-    if getattr(estimator.dictionary, "is_kernel", False):
-        return True
-    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
-
-
-# -- the dictionary ----------------------------------------------------------------
-
-
-def dictionary_of(estimator: Any) -> Dictionary:
-    """Return the dictionary that was given, or that the kernel stands for."""
-    kernel, dictionary = estimator.kernel, estimator.dictionary
-    if dictionary is None:
-        if is_precomputed(estimator):
-            return Precomputed(is_kernel=True)
-        return OneKernel(
-            kernel,
-            gamma=estimator.gamma,
-            degree=estimator.degree,
-            coef0=estimator.coef0,
-        )
-    for name, default in _KERNEL_DEFAULTS.items():
-        value = getattr(estimator, name)
-        is_plain = isinstance(value, str) or is_number(value)
-        if not is_plain or value != default:
-            raise ValueError(
-                f"{name}={value!r} and a dictionary were both given: the dictionary "
-                f"has kernels and widths of its own, so leave {name} at {default!r}."
-            )
-    if isinstance(dictionary, (str, Kernel)):
-        return OneKernel(dictionary)
-    if not isinstance(dictionary, Dictionary):
-        raise ValueError(
-            f"dictionary={dictionary!r} must be an object of pursuit.dictionaries, "
-            "such as ManyWidths(), a kernel, or None."
-        )
-    return dictionary
-
-
-def _learned(dictionary: Dictionary, sample: Sample) -> list[Functions]:
-    found = dictionary.learn(sample)
-    if not found or not len(found[0]):
-        raise ValueError(f"dictionary={dictionary!r} has no functions on these data.")
-    if any(not np.array_equal(f.rows, found[0].rows) for f in found):
-        raise ValueError(
-            f"dictionary={dictionary!r} compares collections that are not alike: each "
-            "must have the same functions but for their widths."
-        )
-    return found
-
-
-def _relearner(
-    dictionary: Dictionary, sample: Sample
-) -> Callable[[np.ndarray], list[Functions]] | None:
-    """Return what makes the functions without the targets of rows of weight zero."""
-    if not dictionary.learns_from_targets:
-        return None
-    found: dict[bytes, list[Functions]] = {}
-
-    def relearn(weight: np.ndarray) -> list[Functions]:
-        # Every width and ridge asks again for the same folds.
-        seen = weight.tobytes()
-        if seen not in found:
-            found[seen] = _learned(dictionary, replace(sample, seen=weight))
-        return found[seen]
-
-    return relearn
-
-
 def _middle_three(n: int) -> range:
     """Return with which of the widths the search begins."""
     middle = (n - 1) // 2
     return range(max(0, middle - 1), min(n, middle + 2))
-
-
-def _sets_of_atoms(functions: Functions, set_of_row: np.ndarray) -> np.ndarray:
-    rows = functions.rows
-    return np.where(rows >= 0, set_of_row[rows], -1)
-
-
-def _labels(functions: Functions) -> np.ndarray:
-    """Return the rows of the atoms where each has its own, or else their places."""
-    rows = functions.rows
-    has_own = np.all(rows >= 0) and len(np.unique(rows)) == len(rows)
-    return rows if has_own else np.arange(len(rows))
-
-
-def _feature_names(estimator: Any, X: Any) -> tuple[str, ...]:
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        return tuple(f"x{j}" for j in range(X.shape[1]))
-    return tuple(map(str, names))
 
 
 # -- sample weights ----------------------------------------------------------------

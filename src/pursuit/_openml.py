@@ -52,7 +52,7 @@ def fetch(file: str, folder: Path) -> Path:
     # pandas reads large files in seconds, but takes no account of categories.
     parser = "pandas" if find_spec("pandas") and source.shape[0] > 9000 else "liac-arff"
     bunch = fetch_openml(
-        data_id=source.number, as_frame=False, cache=False, parser=parser, n_retries=1
+        data_id=source.number, as_frame=False, cache=False, parser=parser, n_retries=0
     )
     arrays = checked(source, bunch)
     folder.mkdir(parents=True, exist_ok=True)

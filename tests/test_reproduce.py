@@ -260,6 +260,18 @@ def test_the_page_says_what_the_results_say(tmp_path):
     assert "quick" not in text.replace("`pursuit reproduce --all", "").lower()
 
 
+def test_a_reason_is_given_once():
+    rows = [
+        Row("a", "", 1.0, published=2.0, why="because"),
+        Row("b", "", 2.0, published=2.0, why="because"),
+        Row("c", "", 1.0, published=2.0, why="because"),
+        Row("d", "", 1.0, published=2.0, why="else"),
+        Row("e", "", 1.0, published=2.0, why="because"),
+    ]
+    expected = ["because", "", "as above", "else", "because"]
+    assert list(page._reasons(rows)) == expected
+
+
 def test_every_figure_of_the_page_is_in_the_results(tmp_path):
     """Change a results file by hand, and the page follows it."""
     (json_path, *_) = results.write(

@@ -203,6 +203,30 @@ def test_the_survey_measures(small_grids):
     assert sum("at or below the tuned SVM's error" in note for note in found.notes) == 2
 
 
+def test_the_better_kernel_is_chosen_by_held_out_loss():
+    def result(error, held_out):
+        return {
+            "n_train": 10,
+            "n_test": 10,
+            "error": error,
+            "log_loss": None,
+            "size": 3,
+            "fit_seconds": 1.0,
+            "predict_seconds": 1.0,
+            "held_out": held_out,
+        }
+
+    results = {
+        f"sonar/0/{survey.DEFAULT}": result(0.1, held_out=0.5),
+        f"sonar/0/{survey.LAPLACIAN}": result(0.2, held_out=0.4),
+    }
+    found = report("survey", results)
+    tuned = f"sonar (10 rows), {survey.TUNED}"
+    assert by_label(found, survey.ERROR)[tuned].ours == 20.0  # the worse on test rows
+    assert by_label(found, "fit, s")[tuned].ours == 2.0
+    assert not any(survey.LAPLACIAN in row.label for row in found.rows)
+
+
 def test_the_summary_counts_and_takes_medians():
     def result(error, size):
         seconds = {"fit_seconds": 2.0, "predict_seconds": 1.0}

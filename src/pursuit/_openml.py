@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -51,9 +52,16 @@ def fetch(file: str, folder: Path) -> Path:
     source = SOURCES[file]
     # pandas reads large files in seconds, but takes no account of categories.
     parser = "pandas" if find_spec("pandas") and source.shape[0] > 9000 else "liac-arff"
-    bunch = fetch_openml(
-        data_id=source.number, as_frame=False, cache=False, parser=parser, n_retries=1
-    )
+    with warnings.catch_warnings():
+        # One of them tells of a second try, which the error tells of too.
+        warnings.simplefilter("ignore", UserWarning)
+        bunch = fetch_openml(
+            data_id=source.number,
+            as_frame=False,
+            cache=False,
+            parser=parser,
+            n_retries=1,
+        )
     arrays = checked(source, bunch)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{file}.npz"

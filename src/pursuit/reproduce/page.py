@@ -99,12 +99,25 @@ def _beside(rows: Sequence[Row], with_reasons: bool) -> str:
     head += ["points published", "points ours"] if has_sizes else []
     head += ["why"] if has_reasons else []
     lines = [_joined(head, True), _joined(["---"] * len(head), True)]
-    for row in rows:
+    for row, why in zip(rows, _reasons(rows), strict=True):
         cells = [row.label, row.quantity, *_figures(row)]
         cells += [_size(row.published_size), _size(row.size)] if has_sizes else []
-        cells += [row.why if row.differs else ""] if has_reasons else []
+        cells += [why] if has_reasons else []
         lines.append(_joined(cells, True))
     return "\n".join(lines) + "\n"
+
+
+def _reasons(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield why each row differs, where it does; what was just said is not repeated."""
+    last = ""
+    for row in rows:
+        if not row.differs or not row.why:
+            yield ""
+        elif row.why == last:
+            yield "as above"
+        else:
+            yield row.why
+            last = row.why
 
 
 def _figures(row: Row) -> Iterator[str]:

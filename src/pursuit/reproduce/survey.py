@@ -42,15 +42,8 @@ def _default(X: np.ndarray, y: np.ndarray) -> Any:
     return _kmp(y.dtype.kind != "f").fit(X, y)
 
 
-def _tuned(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return the better of two kernels by the held-out loss of the default's folds."""
-    is_class = y.dtype.kind != "f"
-    models = [_kmp(is_class, kernel=k).fit(X, y) for k in ("rbf", "laplacian")]
-    return min(models, key=_held_out_loss)
-
-
-def _held_out_loss(model: Any) -> float:
-    return min(float(np.min(entry["errors"])) for entry in model.search_)
+def _laplacian(X: np.ndarray, y: np.ndarray) -> Any:
+    return _kmp(y.dtype.kind != "f", kernel="laplacian").fit(X, y)
 
 
 def _machine(X: np.ndarray, y: np.ndarray) -> Any:
@@ -72,10 +65,13 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "SVM, tuned": _machine,
     "RVM (fastrvm), tuned": rivals.tuned_rvm,
     "KMP, as it comes": _default,
-    "KMP, tuned": _tuned,
+    "KMP, Laplacian kernel": _laplacian,
     "KMP, logistic": _logistic,
 }
-MACHINE, RVM, DEFAULT, TUNED, LOGISTIC = METHODS
+MACHINE, RVM, DEFAULT, LAPLACIAN, LOGISTIC = METHODS
+# Of the default and the Laplacian kernel the one of lower held-out loss: no fit more.
+TUNED = "KMP, tuned"
+SHOWN = (MACHINE, RVM, DEFAULT, TUNED, LOGISTIC)
 
 
 def measure(name: str, split: int, method: str) -> dict[str, Any]:
@@ -98,7 +94,14 @@ def measure(name: str, split: int, method: str) -> dict[str, Any]:
         "size": rivals.n_points(model),
         "fit_seconds": fit_seconds,
         "predict_seconds": min(seconds for _, seconds in timings),
+        "held_out": _held_out_loss(model),
     }
+
+
+def _held_out_loss(model: Any) -> float | None:
+    """Return the lowest loss of a pursuit on the rows its folds held out."""
+    trials = getattr(model, "search_", None)
+    return trials and min(float(np.min(trial["errors"])) for trial in trials)
 
 
 @cache
@@ -149,13 +152,24 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
     for task, result in results.items():
         name, _, method = task.split("/")
         found.setdefault(name, {}).setdefault(method, []).append(result)
+    for methods in found.values():
+        if DEFAULT in methods and LAPLACIAN in methods:
+            pairs = zip(methods[DEFAULT], methods[LAPLACIAN], strict=True)
+            methods[TUNED] = [_better(*pair) for pair in pairs]
     rows = [
         row
         for name, methods in found.items()
-        for method, splits in methods.items()
-        for row in _rows_of(name, method, splits)
+        for method in SHOWN
+        if method in methods
+        for row in _rows_of(name, method, methods[method])
     ]
     return Report(rows, _notes(found), lambda figure: _draw(figure, found))
+
+
+def _better(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of lower held-out loss, with the time that both fits took."""
+    chosen = min(one, other, key=lambda result: result["held_out"])
+    return {**chosen, "fit_seconds": one["fit_seconds"] + other["fit_seconds"]}
 
 
 def _rows_of(name: str, method: str, splits: Sequence[dict[str, Any]]) -> list[Row]:
@@ -178,7 +192,7 @@ def _notes(found: Found) -> list[str]:
     notes = [NOTE]
     for is_class, kind in ((True, "classification"), (False, "regression")):
         sets = {n: m for n, m in found.items() if SETS[n].is_class is is_class}
-        for method in METHODS:
+        for method in SHOWN:
             if method != MACHINE and (line := _summary(sets, method, kind)):
                 notes.append(line)
     return notes

@@ -367,7 +367,7 @@ def test_without_network_the_message_says_what_to_do(folder):
 
 def test_what_openml_lacks_is_not_asked_for(folder, monkeypatch):
     monkeypatch.setattr(_openml, "fetch_openml", None)
-    with pytest.raises(FileNotFoundError, match="OpenML does not have it"):
+    with pytest.raises(FileNotFoundError, match="not among those that can be fetched"):
         datasets.load("titanic")
 
 

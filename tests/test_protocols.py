@@ -47,7 +47,7 @@ def test_mean_and_error():
     assert (mean, error) == (2.0, pytest.approx(1.0))
     _, of_both = protocols.mean_and_error([1.0, 3.0], n_published=2)
     assert of_both == pytest.approx(np.sqrt(2.0))
-    assert np.isnan(protocols.mean_and_error([5.0])[1])
+    assert protocols.mean_and_error([5.0]) == (5.0, None)
 
 
 def test_smoothing_keeps_background_and_the_sum_of_ink():

@@ -4,9 +4,11 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -274,6 +276,15 @@ def test_every_figure_of_the_page_is_in_the_results(tmp_path):
         assert old != new
 
 
+def test_the_page_of_the_documentation_is_made_from_its_results(tmp_path):
+    """Nobody typed into it: `pursuit reproduce --page` puts it right."""
+    docs = Path(__file__).parents[1] / "docs"
+    shutil.copytree(docs / "reproduction", tmp_path / "reproduction")
+    made = page.write(tmp_path / "reproduction", registry.EXPERIMENTS)
+    kept = (docs / "reproduction.md").read_text(encoding="utf-8")
+    assert made.read_text(encoding="utf-8") == kept
+
+
 def test_quick_is_labelled(tmp_path):
     records = run(experiment(), quick=True)
     results.write(tmp_path / "out", experiment(), records, quick=True)
@@ -314,6 +325,16 @@ def test_an_unknown_name_is_an_error_that_names_the_nearest(capsys, tmp_path):
     err = capsys.readouterr().err
     assert "figure-9.5 " in err or "figure-9.5?" in err
     assert err.count("\n") == 1
+
+
+def test_the_page_alone(only, tmp_path):
+    only(experiment())
+    assert reproduce(tmp_path, "squares") == 0
+    (tmp_path / "out.md").unlink()
+    RAN.clear()
+    assert reproduce(tmp_path, "--page") == 0
+    assert "number 1" in (tmp_path / "out.md").read_text()
+    assert RAN == []
 
 
 def test_nothing_asked_for_is_an_error(capsys, tmp_path):

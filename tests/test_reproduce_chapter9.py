@@ -8,11 +8,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit import datasets
 from pursuit.reproduce import (
-    losses_2d,
     mushrooms,
+    planes,
     registry,
     rivals,
     survey,
+    survey_sets,
     thirds,
     usps_digits,
 )
@@ -79,8 +80,8 @@ def test_losses_are_the_printed_ones_but_for_the_hinge():
 
 def test_basic_pursuit_fails_where_the_others_do_not():
     results = {
-        "draws": losses_2d.three_variants(n_draws=4, n_test=100),
-        "picture": losses_2d.one_draw(size=7),
+        "draws": planes.three_variants(n_draws=4, n_test=100),
+        "picture": planes.one_draw(size=7),
     }
     rows = by_label(report("figure-9.6", results), "draws separated, %")
     assert rows["SVM"].ours == 100.0
@@ -93,11 +94,11 @@ def test_basic_pursuit_fails_where_the_others_do_not():
 
 def test_no_draw_of_an_impossible_size():
     with pytest.raises(ValueError, match="no draw"):
-        losses_2d.one_draw(size=1)
+        planes.one_draw(size=1)
 
 
 def test_least_squares_are_drawn_to_the_far_cluster():
-    results = {"draws": losses_2d.far_clusters(2), "picture": losses_2d.lines(0)}
+    results = {"draws": planes.far_clusters(2), "picture": planes.lines(0)}
     rows = by_label(report("figure-9.7", results))
     assert rows["KMP-mse"].ours > 3
     assert rows["SVM"].ours == rows["KMP-tanh"].ours == 0
@@ -220,10 +221,10 @@ def test_the_summary_counts_and_takes_medians():
 
 @pytest.mark.parametrize("name", ["ripley", "wisconsin", "boston", "sklearn digits"])
 def test_splits_of_the_survey(name):
-    plan = survey.SETS[name]
+    plan = survey_sets.SETS[name]
     if not name.startswith("sklearn"):
         need(name)
-    first, again = (survey.problem(name, 0, plan) for _ in range(2))
+    first, again = (survey_sets.problem(name, 0, plan) for _ in range(2))
     for field in ("X", "y", "X_test", "y_test"):
         np.testing.assert_array_equal(getattr(first, field), getattr(again, field))
     assert len(first.y) <= plan.n_train
@@ -244,7 +245,7 @@ def test_the_survey_takes_the_sets_that_are_there(monkeypatch):
 
 
 def test_every_known_set_is_in_the_survey():
-    assert set(datasets.names()) == set(survey.SETS) - set(survey.SHIPPED)
+    assert set(datasets.names()) == set(survey_sets.SETS) - set(survey_sets.SHIPPED)
 
 
 # Rivals

@@ -22,7 +22,7 @@ from pursuit import __version__
 __all__ = ["COMMANDS", "Command", "CommandError", "main"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
-OPTIONAL_PACKAGES = ("matplotlib", "tqdm", "pandas", "polars")
+OPTIONAL_PACKAGES = ("matplotlib", "tqdm", "pandas", "polars", "fastrvm")
 
 
 class CommandError(Exception):
@@ -111,6 +111,11 @@ def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="name the experiments")
     parser.add_argument("--all", action="store_true", help="run all of them")
     parser.add_argument(
+        "--page",
+        action="store_true",
+        help="run nothing: write the page again from the results in --output",
+    )
+    parser.add_argument(
         "--quick",
         action="store_true",
         help="reduced versions, labelled so: all within minutes",
@@ -161,11 +166,12 @@ def _run_reproduce(args: argparse.Namespace) -> None:
     if args.list:
         print("\n".join(command.listing()))
         return
-    if not args.names and not args.all:
+    if not args.names and not args.all and not args.page:
         raise CommandError("name experiments (--list shows them), or give --all")
     settings = command.Settings(args.output, args.cache, args.quick, args.jobs)
+    names = None if args.all else args.names
     try:
-        failed = command.run(None if args.all else args.names, settings)
+        failed = command.run([] if args.page else names, settings)
     except ValueError as error:
         raise CommandError(str(error)) from error
     if failed:

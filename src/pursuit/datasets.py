@@ -2,8 +2,9 @@
 
 The package ships no data. ``load("sonar")`` reads ``sonar.npz`` from the folder that
 the environment variable ``PURSUIT_DATA`` names, else from ``~/.pursuit_data``; what is
-in neither is fetched into the latter from OpenML, if it exists there. ``names()`` lists
-the known sets, ``available()`` those whose file is present.
+in neither is fetched into the latter from OpenML, if it exists there in the original
+form: boston, ionosphere, mnist, mushrooms, pima, sonar, usps and wisconsin. ``names()``
+lists the known sets, ``available()`` those whose file is present.
 
 Made data: `make_spiral` and `make_ripley` draw points of a known density,
 `make_strong_dimensions` those of Hussain and Shawe-Taylor's toy experiment,
@@ -156,7 +157,8 @@ def locate(name: str) -> Path:
     if path is not None:
         return path
     if file not in _openml.SOURCES:
-        raise FileNotFoundError(_missing(name, file, "OpenML does not have it either"))
+        reason = "it is not among those that can be fetched from OpenML"
+        raise FileNotFoundError(_missing(name, file, reason))
     try:
         return _openml.fetch(file, _folders()[-1])
     except (OSError, LookupError, ValueError) as error:

@@ -46,7 +46,7 @@ def listing() -> Iterator[str]:
 
 
 def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
-    """Run experiments (None: all), write their files and the page.
+    """Run experiments (None: all; none: only the page), write their files and the page.
 
     Returns
     -------

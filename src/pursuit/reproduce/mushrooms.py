@@ -176,8 +176,10 @@ def _draw(figure: Any, rows: list[Row]) -> None:
             printed = [getattr(row, published) for row in mine]
             axes[field].plot(sizes, values, "o-", color=color, label=f"{method}, ours")
             axes[field].plot(sizes, printed, "x:", color=color, label="published")
-    axes["ours"].set(xlabel="training rows", ylabel="test error, %", xscale="log")
-    axes["size"].set(xlabel="training rows", ylabel="support points", xscale="log")
+    for field, label in (("ours", "test error, %"), ("size", "support points")):
+        axes[field].set(xlabel="training rows", ylabel=label, xscale="log")
+        axes[field].set_xticks(list(TABLE), [str(size) for size in TABLE])
+        axes[field].minorticks_off()
     axes["ours"].legend(fontsize="small")
 
 

@@ -28,6 +28,7 @@ and versions are in the `.json` file of each section.
 def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
     """Write the page beside the folder of the results and return its path."""
     path = folder.with_name(f"{folder.name}.md")
+    path.parent.mkdir(parents=True, exist_ok=True)
     found = [results.load(folder, experiment.name) for experiment in experiments]
     parts = [HEAD, _overview(experiments, found)]
     parts += [section(content, folder.name) for content in found if content]

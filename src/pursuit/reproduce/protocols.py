@@ -72,8 +72,10 @@ def resampled_t_test(a: Any, b: Any, test_share: float) -> TTest:
     return TTest(mean, error, float(2.0 * student.sf(abs(mean) / error, n - 1)))
 
 
-def mean_and_error(values: Any, n_published: int | None = None) -> tuple[float, float]:
-    """Return a mean over splits and a standard error.
+def mean_and_error(
+    values: Any, n_published: int | None = None
+) -> tuple[float, float | None]:
+    """Return a mean over splits and a standard error, None of a single split.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def mean_and_error(values: Any, n_published: int | None = None) -> tuple[float, 
     """
     values = np.asarray(values, dtype=np.float64)
     if len(values) < 2:
-        return float(values.mean()), float("nan")
+        return float(values.mean()), None
     share = 1.0 / len(values) + (1.0 / n_published if n_published else 0.0)
     return float(values.mean()), float(np.sqrt(share * values.var(ddof=1)))
 

@@ -65,7 +65,7 @@ def write(
         written.append(picture)
     # Last, and at once: who finds it finds the others.
     path = base.with_name(f"{base.name}.json")
-    _replace(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    _replace(path, _text(content))
     return [path, *written]
 
 
@@ -138,6 +138,26 @@ def _draw(path: Path, experiment: Experiment, report: Report, quick: bool) -> bo
     figure.suptitle(f"{title}: quick, reduced version" if quick else title)
     figure.savefig(path, dpi=100)
     return True
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    """Return JSON with a line for each row and each task: short, and fit for diffs."""
+    parts = []
+    for name, value in content.items():
+        if name == "rows":
+            inner = ",\n  ".join(_json(row) for row in value)
+            parts.append(f"{_json(name)}: [\n  {inner}\n ]")
+        elif name == "tasks":
+            inner = ",\n  ".join(f"{_json(k)}: {_json(v)}" for k, v in value.items())
+            parts.append(f"{_json(name)}: {{\n  {inner}\n }}")
+        else:
+            parts.append(f"{_json(name)}: {_json(value)}")
+    return "{\n " + ",\n ".join(parts) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    # NaN is no JSON: a report that holds one is wrong.
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _replace(path: Path, text: str) -> None:

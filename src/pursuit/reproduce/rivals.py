@@ -79,7 +79,8 @@ def tuned_svc(X: np.ndarray, y: np.ndarray) -> Any:
 def tuned_svr(X: np.ndarray, y: np.ndarray) -> Any:
     """Return an SVR with C, width and epsilon by 5-fold cross-validation.
 
-    The largest C is left out: it takes longest and was not chosen where it was tried.
+    The largest C is left out: it takes longest, and trials on California housing never
+    chose it.
     """
     widths = [factor * median_gamma(X) for factor in WIDTHS]
     spread = float(y.std())

@@ -2,163 +2,33 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from statistics import median
 from typing import Any
 
 import numpy as np
-import sklearn.datasets
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, KMPRegressor, datasets
 from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.protocols import mean_and_error
+from pursuit.reproduce.survey_sets import (
+    QUICK,
+    SETS,
+    SHIPPED,
+    Plan,
+    Problem,
+    problem,
+)
 
 CODE_VERSION = 1
 
-MAX_TEST = 5000
 LOGISTIC_POINTS = 50
 ERROR = "error, %"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a set becomes training and test rows.
-
-    Sets that come with splits keep them; the others are drawn at random, two thirds to
-    train on. There are at most ``n_train`` training rows. ``scale`` divides the inputs;
-    None standardises them by the training rows.
-    """
-
-    n_train: int = 1000
-    n_splits: int = 3
-    views: tuple[str, ...] = ()
-    scale: float | None = None
-    is_class: bool = True
-
-
-# Smallest first. The names before the last two are those of pursuit.datasets.
-SETS = {
-    "nutrimouse": Plan(),
-    "thyroid": Plan(),
-    "sonar": Plan(),
-    "titanic": Plan(),
-    "breast_cancer": Plan(),
-    "heart": Plan(),
-    "ionosphere": Plan(),
-    "ripley": Plan(n_splits=1),
-    "wisconsin": Plan(),
-    "banana": Plan(),
-    "pima": Plan(),
-    "waveform": Plan(),
-    "mushrooms": Plan(n_train=300),
-    "mfeat": Plan(n_splits=1, views=("fac", "kar")),
-    "a9a": Plan(n_splits=1),
-    "adult": Plan(n_splits=1),
-    "covtype": Plan(n_splits=1),
-    "mnist": Plan(n_splits=1, scale=255.0),
-    "usps": Plan(n_train=1500, n_splits=1, scale=1.0),
-    "sklearn digits": Plan(n_splits=1, scale=16.0),
-    "boston": Plan(is_class=False),
-    "california": Plan(n_splits=1, is_class=False),
-    "sklearn diabetes": Plan(is_class=False),
-}
-SHIPPED = {
-    "sklearn digits": sklearn.datasets.load_digits,
-    "sklearn diabetes": sklearn.datasets.load_diabetes,
-}
-QUICK = ("thyroid", "sonar", "heart", "ionosphere", "sklearn diabetes")
-
-
-# -- the splits ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Scaled rows to train and to test on."""
-
-    X: np.ndarray
-    y: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
-
-
-def problem(name: str, split: int, plan: Plan) -> Problem:
-    """Return one split of a set, the same whatever else is run."""
-    X, y, own = _rows(name, plan)
-    seed = zlib.crc32(f"{name}{split}".encode())
-    train, test = _split(y, own, split, plan, seed)
-    A, B = _dense(X[train]), _dense(X[test])
-    if plan.scale is None:
-        scaler = StandardScaler().fit(A)
-        A, B = scaler.transform(A), scaler.transform(B)
-    else:
-        A, B = A / plan.scale, B / plan.scale
-    target, target_test = y[train], y[test]
-    if not plan.is_class:
-        center, spread = target.mean(), target.std()
-        target, target_test = (
-            (target - center) / spread,
-            (target_test - center) / spread,
-        )
-    return Problem(A, target, B, target_test)
-
-
-def _rows(name: str, plan: Plan) -> tuple[Any, np.ndarray, list[Any]]:
-    """Return inputs, targets and own splits, incomplete rows left out."""
-    if name in SHIPPED:
-        X, y = SHIPPED[name](return_X_y=True)
-        return X, y, []
-    bunch = datasets.load(name)
-    X = bunch.data
-    if plan.views:
-        X = np.hstack([bunch.views[view] for view in plan.views])
-    if isinstance(X, np.ndarray) and np.isnan(X).any():
-        complete = ~np.isnan(X).any(axis=1)
-        return X[complete], bunch.target[complete], []
-    return X, bunch.target, bunch.splits
-
-
-def _split(
-    y: np.ndarray, own: list[Any], split: int, plan: Plan, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    if len(own) > 1:
-        return own[split]
-    if own:
-        train, test = own[0]
-    else:
-        n_train = min(2 * len(y) // 3, plan.n_train)
-        train, test = train_test_split(
-            np.arange(len(y)),
-            train_size=n_train,
-            random_state=seed,
-            stratify=y if plan.is_class else None,
-        )
-    train = _sample(train, y, plan.n_train, plan, seed)
-    return train, _sample(test, y, MAX_TEST, plan, seed + 1)
-
-
-def _sample(
-    rows: np.ndarray, y: np.ndarray, size: int, plan: Plan, seed: int
-) -> np.ndarray:
-    """Return at most ``size`` of the rows, each class in its proportion."""
-    if len(rows) <= size:
-        return rows
-    labels = y[rows] if plan.is_class else None
-    return train_test_split(rows, train_size=size, random_state=seed, stratify=labels)[
-        0
-    ]
-
-
-def _dense(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
 # -- the methods ---------------------------------------------------------------------
@@ -240,7 +110,7 @@ def _warm_up(method: str, is_class: bool) -> None:
 
 def _log_loss(model: Any, p: Problem) -> float | None:
     """Return the log-loss; a machine is calibrated first, apart from its fit's time."""
-    if type(model).__name__ == "SVC":
+    if isinstance(model, SVC):
         cv = rivals.folds(p.y, True)
         model = CalibratedClassifierCV(model, ensemble=False, cv=cv).fit(p.X, p.y)
     if not hasattr(model, "predict_proba"):
@@ -290,10 +160,8 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
 
 def _rows_of(name: str, method: str, splits: Sequence[dict[str, Any]]) -> list[Row]:
     label = f"{name} ({splits[0]['n_train']} rows), {method}"
-    errors = [100.0 * split["error"] for split in splits]
-    mean, error = mean_and_error(errors)
-    spread = error if len(errors) > 1 else None
-    rows = [Row(label, ERROR, mean, spread, size=_mean(splits, "size"))]
+    mean, error = mean_and_error([100.0 * split["error"] for split in splits])
+    rows = [Row(label, ERROR, mean, error, size=_mean(splits, "size"))]
     if splits[0]["log_loss"] is not None:
         rows.append(Row(label, "log-loss", _mean(splits, "log_loss"), digits=3))
     speed = [1e6 * split["predict_seconds"] / split["n_test"] for split in splits]
@@ -380,8 +248,8 @@ def _draw(figure: Any, found: Found) -> None:
 EXPERIMENTS = (
     Experiment(
         "survey",
-        "Every data set at hand: KMP beside tuned SVM and RVM",
-        "of this library",
+        "Survey of every data set at hand",
+        "Benchmark of this library against tuned SVM and RVM",
         needs=(),
         tasks=_tasks,
         report=_report,

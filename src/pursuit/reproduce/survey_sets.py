@@ -1,0 +1,146 @@
+"""The sets of the survey, and their rows to train and to test on."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sklearn.datasets
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from pursuit import datasets
+
+MAX_TEST = 5000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a set becomes training and test rows.
+
+    Sets that come with splits keep them; the others are drawn at random, two thirds to
+    train on. There are at most ``n_train`` training rows. ``scale`` divides the inputs;
+    None standardises them by the training rows.
+    """
+
+    n_train: int = 1000
+    n_splits: int = 3
+    views: tuple[str, ...] = ()
+    scale: float | None = None
+    is_class: bool = True
+
+
+# Smallest first. The names before the last two are those of pursuit.datasets.
+SETS = {
+    "nutrimouse": Plan(),
+    "thyroid": Plan(),
+    "sonar": Plan(),
+    "titanic": Plan(),
+    "breast_cancer": Plan(),
+    "heart": Plan(),
+    "ionosphere": Plan(),
+    "ripley": Plan(n_splits=1),
+    "wisconsin": Plan(),
+    "banana": Plan(),
+    "pima": Plan(),
+    "waveform": Plan(),
+    "mushrooms": Plan(n_train=300),
+    "mfeat": Plan(n_splits=1, views=("fac", "kar")),
+    "a9a": Plan(n_splits=1),
+    "adult": Plan(n_splits=1),
+    "covtype": Plan(n_splits=1),
+    "mnist": Plan(n_splits=1, scale=255.0),
+    "usps": Plan(n_train=1500, n_splits=1, scale=1.0),
+    "sklearn digits": Plan(n_splits=1, scale=16.0),
+    "boston": Plan(is_class=False),
+    "california": Plan(n_splits=1, is_class=False),
+    "sklearn diabetes": Plan(is_class=False),
+}
+SHIPPED = {
+    "sklearn digits": sklearn.datasets.load_digits,
+    "sklearn diabetes": sklearn.datasets.load_diabetes,
+}
+QUICK = ("thyroid", "sonar", "heart", "ionosphere", "sklearn diabetes")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Scaled rows to train and to test on."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def problem(name: str, split: int, plan: Plan) -> Problem:
+    """Return one split of a set, the same whatever else is run."""
+    X, y, own = _rows(name, plan)
+    seed = zlib.crc32(f"{name}{split}".encode())
+    train, test = _split(y, own, split, plan, seed)
+    A, B = _dense(X[train]), _dense(X[test])
+    if plan.scale is None:
+        scaler = StandardScaler().fit(A)
+        A, B = scaler.transform(A), scaler.transform(B)
+    else:
+        A, B = A / plan.scale, B / plan.scale
+    target, target_test = y[train], y[test]
+    if not plan.is_class:
+        center, spread = target.mean(), target.std()
+        target, target_test = (
+            (target - center) / spread,
+            (target_test - center) / spread,
+        )
+    return Problem(A, target, B, target_test)
+
+
+def _rows(name: str, plan: Plan) -> tuple[Any, np.ndarray, list[Any]]:
+    """Return inputs, targets and own splits, incomplete rows left out."""
+    if name in SHIPPED:
+        X, y = SHIPPED[name](return_X_y=True)
+        return X, y, []
+    bunch = datasets.load(name)
+    X = bunch.data
+    if plan.views:
+        X = np.hstack([bunch.views[view] for view in plan.views])
+    if isinstance(X, np.ndarray) and np.isnan(X).any():
+        complete = ~np.isnan(X).any(axis=1)
+        return X[complete], bunch.target[complete], []
+    return X, bunch.target, bunch.splits
+
+
+def _split(
+    y: np.ndarray, own: list[Any], split: int, plan: Plan, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    if len(own) > 1:
+        return own[split]
+    if own:
+        train, test = own[0]
+    else:
+        n_train = min(2 * len(y) // 3, plan.n_train)
+        train, test = train_test_split(
+            np.arange(len(y)),
+            train_size=n_train,
+            random_state=seed,
+            stratify=y if plan.is_class else None,
+        )
+    train = _sample(train, y, plan.n_train, plan, seed)
+    return train, _sample(test, y, MAX_TEST, plan, seed + 1)
+
+
+def _sample(
+    rows: np.ndarray, y: np.ndarray, size: int, plan: Plan, seed: int
+) -> np.ndarray:
+    """Return at most ``size`` of the rows, each class in its proportion."""
+    if len(rows) <= size:
+        return rows
+    labels = y[rows] if plan.is_class else None
+    return train_test_split(rows, train_size=size, random_state=seed, stratify=labels)[
+        0
+    ]
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

@@ -50,7 +50,7 @@ GRIDS: dict[str, Grid] = {
         "variance": [0.004, 0.006, 0.008, 0.01, 0.014],
     },
     "KernelDensity": {"bandwidth": [0.17, 0.18, 0.19, 0.2, 0.21]},
-    "probabilistic PCA": {"n_components": [25, 50, 100, 150, 200, 300]},
+    "probabilistic PCA": {"n_components": [25, 50, 100, 200, 300, 400, 500, 600]},
     "ParzenWindows()": {},
     "ManifoldParzen()": {},
 }
@@ -93,8 +93,8 @@ def _with_width(params: Mapping[str, Any]) -> Params:
 def _twos(sizes: list[int]) -> list[np.ndarray]:
     """Return the digits "2" to train on, to validate on and to test on."""
     data = datasets.load("mnist")
-    X = data.data_train[data.target_train == 2] / 255.0
-    X_test = data.data_test[data.target_test == 2] / 255.0
+    X = data.data_train[data.target_train == 2].astype(np.float64) / 255.0
+    X_test = data.data_test[data.target_test == 2].astype(np.float64) / 255.0
     return [X[: sizes[0]], X[len(X) - sizes[1] :], X_test[: sizes[2]]]
 
 

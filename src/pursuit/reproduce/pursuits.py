@@ -1,8 +1,7 @@
 """Pursuits as the thesis ran them: the constant is one more atom to choose from.
 
 The estimators add a constant that is always present. In the thesis it takes its turn:
-in trials its tables came out so. A kernel matrix can say that: a row of next to no
-weight stands for a point whose kernel with all others is 1.
+in trials its tables came out so.
 """
 
 from __future__ import annotations
@@ -12,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from pursuit import KMPClassifier
+from pursuit.dictionaries import Constant, OneKernel
 from pursuit.kernels import Gaussian
-
-# The row counts for nothing, but its atom can be chosen.
-NO_WEIGHT = 1e-9
 
 
 def fit_pursuit(
@@ -36,21 +33,11 @@ def fit_pursuit(
     **settings
         For `KMPClassifier`.
     """
-    n_rows = len(X)
-    K = np.zeros((n_rows + 1, n_rows + 1))
-    K[:n_rows, :n_rows] = Gaussian(gamma)(X)
-    K[:n_rows, n_rows] = 1.0
     model = KMPClassifier(
-        "precomputed",
+        dictionary=OneKernel(Gaussian(gamma)) + Constant(),
         max_support=n_steps,
         selection=None,
         fit_intercept=False,
         **{"alpha": 0.0, **settings},
     )
-    weight = np.append(np.ones(n_rows), NO_WEIGHT)
-    return model.fit(K, np.append(y, y[0]), sample_weight=weight)
-
-
-def kernel_of(X_new: np.ndarray, X: np.ndarray, gamma: float) -> np.ndarray:
-    """Return what `fit_pursuit`'s models take in the place of new points."""
-    return np.column_stack([Gaussian(gamma)(X_new, X), np.ones(len(X_new))])
+    return model.fit(X, y)

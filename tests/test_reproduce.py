@@ -176,6 +176,23 @@ def test_a_failure_does_not_lose_the_others(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_what_is_known_so_far_can_be_written(only, tmp_path):
+    only(experiment())
+    assert reproduce(tmp_path, "squares", "--partial") == 0
+    assert not (tmp_path / "out" / "squares.json").exists()
+    assert reproduce(tmp_path, "squares", "--quick") == 0
+    RAN.clear()
+    assert reproduce(tmp_path, "squares", "--partial") == 0
+    assert RAN == []
+    content = results.load(tmp_path / "out", "squares")
+    assert content["missing"] == ["number 3"]
+    assert list(content["tasks"]) == ["number 1", "number 2"]
+    page = (tmp_path / "out.md").read_text(encoding="utf-8")
+    assert "**Partial: 2 of 3 tasks have run.**" in page
+    assert reproduce(tmp_path, "squares") == 0
+    assert results.load(tmp_path / "out", "squares")["missing"] == []
+
+
 def test_processes_give_the_same(tmp_path):
     alone = run(registry.find(["figure-9.5"])[0], quick=True)
     shared = run(registry.find(["figure-9.5"])[0], tmp_path, quick=True, jobs=2)

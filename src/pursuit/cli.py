@@ -121,6 +121,11 @@ def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
         help="reduced versions, labelled so: all within minutes",
     )
     parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="run nothing: write what the tasks that have ended tell, labelled so",
+    )
+    parser.add_argument(
         "--output",
         type=Path,
         default=Path("build/reproduction"),
@@ -168,7 +173,9 @@ def _run_reproduce(args: argparse.Namespace) -> None:
         return
     if not args.names and not args.all and not args.page:
         raise CommandError("name experiments (--list shows them), or give --all")
-    settings = command.Settings(args.output, args.cache, args.quick, args.jobs)
+    settings = command.Settings(
+        args.output, args.cache, args.quick, args.jobs, args.partial
+    )
     names = None if args.all else args.names
     try:
         failed = command.run([] if args.page else names, settings)

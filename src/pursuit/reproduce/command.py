@@ -27,12 +27,15 @@ class Settings:
         Run the reduced versions.
     jobs : int
         Processes.
+    partial : bool
+        Run nothing: write what is known from the tasks that have ended.
     """
 
     output: Path
     cache: Path | None
     quick: bool = False
     jobs: int = 1
+    partial: bool = False
 
 
 def listing() -> Iterator[str]:
@@ -76,6 +79,8 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
     except FileNotFoundError as error:
         _say(f"{experiment.name} skipped: {error}")
         return "skipped"
+    if settings.partial:
+        return _write_kept(experiment, settings)
     try:
         records = running.run(
             experiment,
@@ -93,6 +98,16 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
         quick=settings.quick,
         jobs=settings.jobs,
     )
+    return "done"
+
+
+def _write_kept(experiment: Experiment, settings: Settings) -> str:
+    """Write what is known of an experiment, and run nothing."""
+    records = running.kept(experiment, Cache(settings.cache), settings.quick)
+    if not records:
+        _say(f"{experiment.name} skipped: none of its tasks has run")
+        return "skipped"
+    results.write(settings.output, experiment, records, quick=settings.quick)
     return "done"
 
 

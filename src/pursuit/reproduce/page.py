@@ -52,6 +52,7 @@ def _overview(
 def _counts(content: Mapping[str, Any]) -> list[str]:
     rows = [row for row in results.rows_of(content) if row.published is not None]
     quick = " (quick)" if content["quick"] else ""
+    quick += " (partial)" if content.get("missing") else ""
     differ = sum(row.differs for row in rows)
     return [
         f"{len(rows)} published{quick}",
@@ -80,6 +81,9 @@ def section(content: Mapping[str, Any], folder: str) -> str:
 def _about(content: Mapping[str, Any], folder: str, name: str) -> str:
     versions = ", ".join(f"{k} {v}" for k, v in content["versions"].items())
     quick = "**Quick, reduced version.** " if content["quick"] else ""
+    if missing := content.get("missing"):
+        total = len(missing) + len(content["tasks"])
+        quick += f"**Partial: {len(content['tasks'])} of {total} tasks have run.** "
     cores, jobs = content["machine"]["cores"], content["machine"]["jobs"]
     processes = "one process" if jobs == 1 else f"{jobs} processes"
     return (

@@ -43,7 +43,8 @@ def write(
     experiment : Experiment
         Makes the report.
     records : mapping
-        Of all tasks, as `running.run` returns them.
+        Of all tasks, as `running.run` returns them, or of some: the others are then
+        named as missing.
     quick : bool
         Whether they are of the reduced version.
     jobs : int, default=1
@@ -82,6 +83,9 @@ def _content(
         "source": experiment.source,
         "needs": list(experiment.needs),
         "quick": quick,
+        "missing": [
+            task.name for task in experiment.tasks(quick) if task.name not in records
+        ],
         "date": datetime.now(UTC).date().isoformat(),
         "seconds": round(sum(r["seconds"] for r in records.values()), 1),
         "machine": {"cores": joblib.cpu_count(), "jobs": jobs},

@@ -60,8 +60,7 @@ def run(
     cache = cache or Cache(None)
     tasks = experiment.tasks(quick)
     _check_names(tasks)
-    known = {task.name: cache.load(task) for task in tasks}
-    records: Records = {name: r for name, r in known.items() if r is not None}
+    records = _kept(tasks, cache)
     todo = [task for task in tasks if task.name not in records]
     failed = []
     with Progress(len(tasks), experiment.name, verbose, "task") as progress:
@@ -74,6 +73,21 @@ def run(
             progress.show(len(records) + len(failed))
     if failed:
         raise TaskError(f"{len(failed)} of {len(tasks)} tasks failed:\n{failed[0]}")
+    return _in_order(tasks, records)
+
+
+def kept(experiment: Experiment, cache: Cache, quick: bool = False) -> Records:
+    """Return what is known of an experiment, as `run` does, and run nothing."""
+    tasks = experiment.tasks(quick)
+    return _in_order(tasks, _kept(tasks, cache))
+
+
+def _kept(tasks: Sequence[Task], cache: Cache) -> Records:
+    known = {task.name: cache.load(task) for task in tasks}
+    return {name: record for name, record in known.items() if record is not None}
+
+
+def _in_order(tasks: Sequence[Task], records: Records) -> Records:
     return {
         task.name: {
             "arguments": dict(task.arguments),
@@ -81,6 +95,7 @@ def run(
             "result": records[task.name]["result"],
         }
         for task in tasks
+        if task.name in records
     }
 
 

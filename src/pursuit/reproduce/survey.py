@@ -204,7 +204,7 @@ NOTE = (
     "(USPS 1500, Mushrooms 300). SVM: C, width (and ε) by 5 folds over 30 (72) "
     "settings; its log-loss after Platt's calibration, which its times leave out. RVM: "
     "width by validation, 500 steps at most, left out on four sets of many classes, "
-    "where it takes minutes a fit. KMP as it comes: `KMPClassifier()`, "
+    "where its choice and fit take minutes. KMP as it comes: `KMPClassifier()`, "
     "`KMPRegressor()`; tuned: of the Gaussian and the Laplacian kernel the one of "
     "lower held-out loss; logistic: `loss='logistic'`, at most "
     f"{LOGISTIC_POINTS} points, of more than two classes by one held-out part instead "

@@ -23,7 +23,7 @@ class Plan:
     Sets that come with splits keep them; the others are drawn at random, two thirds to
     train on. There are at most ``n_train`` training rows. ``scale`` divides the inputs;
     None standardises them by the training rows. ``with_rvm`` is False where a relevance
-    vector machine, one for each class, takes minutes a fit.
+    vector machine for each class takes minutes to choose and fit.
     """
 
     n_train: int = 1000

@@ -241,6 +241,10 @@ def test_the_summary_counts_and_takes_medians():
     assert "on 2 of 3 sets" in line
     assert "median ratio of errors 0.750" in line
     assert "4.0 times as many points" in line
+    for methods in sets.values():
+        methods[survey.DEFAULT] = result(0.2, 0)  # the constant
+    line = survey._summary(sets, survey.DEFAULT, "classification")
+    assert "100.0 times as many points" in line
 
 
 @pytest.mark.parametrize("name", ["ripley", "wisconsin", "boston", "sklearn digits"])

@@ -15,11 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from ._image import Image
 from ._loops import product, products, squares
 from ._threads import allowed_threads
 
 # From this many vectors on, BLAS is faster than the compiled loop (in float64).
 _MANY = 32
+
+# From this size of an image on, threads share it.
+_MANY_BYTES = 3_000_000
 
 # Pieces of work for each thread: several, since a core may be busy with other things.
 _PIECES = 4
@@ -38,6 +42,9 @@ class Atoms:
         How many atoms are evaluated at a time.
     stored : ndarray of shape (n_atoms, n_rows), optional
         All of them, where they fit the memory.
+    image_size : int, optional
+        Numbers an atom of their image, should one be asked for (see
+        :func:`pursuit._image.image_size`); as many as rows by default.
     """
 
     def __init__(
@@ -47,8 +54,11 @@ class Atoms:
         evaluate: Callable[[np.ndarray | slice], np.ndarray],
         block: int,
         stored: np.ndarray | None = None,
+        image_size: int | None = None,
     ):
         self.n_atoms, self.n_rows = n_atoms, n_rows
+        self.image_size = n_rows if image_size is None else image_size
+        self.image: Image | None = None
         self._evaluate, self._block, self._stored = evaluate, block, stored
         self.n_passes = 0
         self.n_threads = allowed_threads()
@@ -81,24 +91,61 @@ class Atoms:
         self.n_passes += 1
         return out[:m]
 
-    def squared_norms(
-        self, W: np.ndarray, also: Sequence[Callable[[slice, np.ndarray], None]] = ()
-    ) -> np.ndarray:
+    def squared_norms(self, W: np.ndarray, needs_image: bool = False) -> np.ndarray:
         """Return ``sum_i W[j, i] A[k, i]**2`` (m, M) for weightings ``W`` (m, l).
 
-        On the same trip, ``also`` are called with slices of the atoms and the atoms.
+        The image, if it is needed and not there yet, is made on the same trip.
         """
         out = np.empty((len(W), self.n_atoms))
+        image = None
+        if needs_image and self.image is None and self.image_size:
+            image = Image(self.n_atoms, self.n_rows, self.image_size)
         for part, A in self._blocks():
 
             def work(piece: slice, part: slice = part, A: np.ndarray = A) -> None:
                 place = slice(part.start + piece.start, part.start + piece.stop)
                 for w, row in zip(W, out, strict=True):
                     squares(A[piece], w, row[place])
-                for call in also:
-                    call(place, A[piece])
+                if image is not None:
+                    image.add(place, A[piece])
 
             self._by_threads(A, work)
+        self.image = image or self.image
+        return out
+
+    def image_of_rests(self, P: np.ndarray, Q: np.ndarray, used: np.ndarray) -> Image:
+        """Return an image of ``(A - P.T @ Q) * used``.
+
+        ``Q`` and ``used`` may have more columns than there are rows; there atoms are 0.
+        """
+        is_whole = self.image_size == self.n_rows
+        size = len(used) if is_whole else self.image_size
+        image = Image(self.n_atoms, len(used), size)
+        for part, A in self._blocks():
+
+            def work(piece: slice, part: slice = part, A: np.ndarray = A) -> None:
+                for start in range(piece.start, piece.stop, _MANY):
+                    some = slice(start, min(start + _MANY, piece.stop))
+                    place = slice(part.start + some.start, part.start + some.stop)
+                    rests = -P[:, place].T @ Q
+                    rests[:, : self.n_rows] += A[some]
+                    rests *= used
+                    image.add(place, rests)
+
+            self._by_threads(A, work)
+        return image
+
+    def scan(self, image: Image, v: np.ndarray) -> np.ndarray:
+        """Return about the inner products (M,) of imaged atoms with a vector."""
+        rounded, unit = image.rounded(v[: image.n_rows])
+        out = np.empty(self.n_atoms)
+
+        def work(part: slice) -> None:
+            image.correlate(part, rounded, unit, out)
+
+        n_parts = min(self.n_threads, 1 + self.n_atoms * len(rounded) // _MANY_BYTES)
+        bounds = [i * self.n_atoms // n_parts for i in range(n_parts + 1)]
+        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
         return out
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -134,15 +181,3 @@ class Atoms:
         if len(items) == 1 or self.n_threads == 1 or is_worker:
             return [work(item) for item in items]
         return list(self._threads.map(work, items))
-
-    def matmul(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return ``left @ right``, the columns dealt to the threads."""
-        out = np.empty((left.shape[0], right.shape[1]))
-        n_parts = min(self.n_threads, 1 + left.size * right.shape[1] // 1_000_000)
-        bounds = np.linspace(0, right.shape[1], n_parts + 1).astype(int)
-
-        def work(part: slice) -> None:
-            out[:, part] = left @ right[:, part]
-
-        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
-        return out

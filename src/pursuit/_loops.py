@@ -16,6 +16,12 @@ TIE = 1e-10
 # A foreseen step leaves at least this share of a squared norm.
 _LEAST_LEFT = 0.1
 
+# Smaller atoms have no image: their scale would not be a normal number.
+_SMALLEST = 1e-290
+
+# Products of whole numbers up to 127 and 8191 whose sum fits 32 bits.
+_SUMMANDS = 2048
+
 # Reordering sums lets LLVM use vector registers; NaN and infinity keep their meaning.
 _REORDER = {"reassoc", "contract", "nsz"}
 
@@ -132,14 +138,6 @@ def update(c, e, norms, p, a, orthogonal, by_norm, tol, floor, is_open, gain):
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
-def subtract(u, rows, h):
-    """Set ``u -= h @ rows``."""
-    for j in range(h.shape[0]):
-        for i in range(u.shape[0]):
-            u[i] -= h[j] * rows[j, i]
-
-
-@njit(cache=True, nogil=True, fastmath=_REORDER)
 def inner(R, q, w):
     """Return ``R @ (w q)``."""
     out = np.zeros(R.shape[0])
@@ -149,6 +147,25 @@ def inner(R, q, w):
             total += w[i] * R[t, i] * q[i]
         out[t] = total
     return out
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def take_out(u, Q, w, h):
+    """Take the directions ``Q`` out of ``u``, one after the other.
+
+    What was taken is added to ``h``; returns the squared norm that is left.
+    """
+    for j in range(Q.shape[0]):
+        total = 0.0
+        for i in range(u.shape[0]):
+            total += w[i] * u[i] * Q[j, i]
+        for i in range(u.shape[0]):
+            u[i] -= total * Q[j, i]
+        h[j] += total
+    squared = 0.0
+    for i in range(u.shape[0]):
+        squared += w[i] * u[i] * u[i]
+    return squared
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
@@ -167,95 +184,97 @@ def reduce_residue(R, q, a, w, v):
     return fitted, held_out
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
-def pursue_among(gram, c, norms, by_norm, n_picks):  # noqa: C901
-    """Return the atoms that a pursuit among a few would choose, in order.
-
-    ``gram`` holds the inner products of the atoms' parts outside the span and ``c``
-    their correlations with the residue; both are overwritten.  The result is a
-    guess that the pursuit checks, so the cheapest arithmetic will do.
-    """
-    n_targets, n_atoms = c.shape
-    picks = np.empty(n_picks, dtype=np.int64)
-    scale = np.diag(gram).copy()
-    taken = np.zeros(n_atoms, dtype=np.bool_)
-    for n in range(n_picks):
-        best = -1
-        top = 0.0
-        for k in range(n_atoms):
-            if taken[k] or gram[k, k] <= 1e-8 * scale[k]:
-                continue
-            total = 0.0
-            for t in range(n_targets):
-                total += c[t, k] * c[t, k]
-            total /= norms[k] if by_norm else gram[k, k]
-            if total > top:
-                top = total
-                best = k
-        if best < 0:
-            return picks[:n]
-        picks[n] = best
-        taken[best] = True
-        p = gram[best] / np.sqrt(gram[best, best])
-        for t in range(n_targets):
-            a = c[t, best] / p[best]
-            for k in range(n_atoms):
-                c[t, k] -= a * p[k]
-        for i in range(n_atoms):
-            for k in range(n_atoms):
-                gram[i, k] -= p[i] * p[k]
-    return picks
-
-
-# -- short images of the atoms (see `_sketch`) -------------------------------------
+# -- foresight (see `_image` and `_foresight`) -------------------------------------
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
-def fold(A, factor, Z):
-    """Add column i of ``A``, times ``factor[i]``, to column ``i % size`` of ``Z``."""
+def fold(A, signs, Z):
+    """Add column i of ``A``, times ``signs[i]``, to column ``i % size`` of ``Z``."""
     size = Z.shape[1]
     for k in range(A.shape[0]):
         for i0 in range(0, A.shape[1], size):
             for i in range(min(size, A.shape[1] - i0)):
-                Z[k, i] += np.float32(A[k, i0 + i] * factor[i0 + i])
+                Z[k, i] += A[k, i0 + i] * signs[i0 + i]
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
-def take_out(Z, P, images):
-    """Set ``Z -= P.T @ images``, in one trip over ``Z``."""
-    for k in range(Z.shape[0]):
-        for j in range(images.shape[0]):
-            x = np.float32(P[j, k])
-            for i in range(Z.shape[1]):
-                Z[k, i] -= x * images[j, i]
+@njit(cache=True, nogil=True, fastmath=_REORDER | {"nnan"})
+def quantise(A, Z, scale):
+    """Write the rows of ``A`` as whole numbers ``Z`` of 8 bits times ``scale``.
 
-
-@njit(cache=True, nogil=True, fastmath=_REORDER)
-def foresee_step(Z, k, n, z, p, c, e, norms, gain, orthogonal, by_norm):
-    """Take atom ``k`` as the n-th foreseen direction, with inner products by images.
-
-    ``z[n]`` and ``p[n]`` get its image and correlations; ``c``, ``e`` and ``gain``
-    are moved past it.
+    Rows that are zero, or nearly, or not finite, get the scale 0.
     """
-    z[n] = Z[k]
-    if orthogonal:
-        subtract(z[n], z[:n], p[:n, k])
-    root = np.sqrt(e[k] if orthogonal else norms[k])
-    z[n] /= np.float32(root)
-    a = c[:, k] / root
-    for j in range(Z.shape[0]):
-        total = np.float32(0.0)
-        for i in range(Z.shape[1]):
-            total += Z[j, i] * z[n, i]
-        p[n, j] = total
-        squared = 0.0
+    for k in range(A.shape[0]):
+        top = 0.0
+        for i in range(A.shape[1]):
+            top = max(top, abs(np.float64(A[k, i])))
+        if not _SMALLEST < top < np.inf:
+            scale[k] = 0.0
+            continue
+        scale[k] = top / 127.0
+        factor = 127.0 / top
+        for i in range(A.shape[1]):
+            Z[k, i] = np.int8(np.int32(np.rint(A[k, i] * factor)))
+
+
+@njit(cache=True, nogil=True)
+def scan(Z, v, scale, unit, out):
+    """Write ``scale * unit * (Z @ v)`` for whole numbers ``Z``, ``v``.
+
+    Sums of products of 8 and 16 bits are of 32 bits, for as many as these can hold:
+    vector registers take 16 a step.
+    """
+    for k in range(Z.shape[0]):
+        total = 0.0
+        for i0 in range(0, Z.shape[1], _SUMMANDS):
+            z, x = Z[k, i0 : i0 + _SUMMANDS], v[i0 : i0 + _SUMMANDS]
+            part = np.int32(0)
+            for i in range(z.shape[0]):
+                part = np.int32(part + np.int32(z[i]) * np.int32(x[i]))
+            total += part
+        out[k] = scale[k] * (unit * total)
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def foresee(c, e, norms, p, a, gain, orthogonal, by_norm):
+    """Move ``c``, ``e`` and ``gain`` past a direction with roughly known ``p``."""
+    for k in range(p.shape[0]):
+        total = 0.0
         for t in range(c.shape[0]):
-            c[t, j] -= a[t] * total
-            squared += c[t, j] * c[t, j]
+            c[t, k] -= a[t] * p[k]
+            total += c[t, k] * c[t, k]
         if orthogonal:
-            # The images are too coarse to tell that nearly nothing is left.
-            e[j] = max(e[j] - total * total, _LEAST_LEFT * e[j])
-        if gain[j] > 0.0:
-            gain[j] = squared / (norms[j] if by_norm else e[j])
-    if orthogonal:
-        gain[k] = 0.0
+            # The image is too coarse to tell that nearly nothing is left.
+            e[k] = max(e[k] - p[k] * p[k], _LEAST_LEFT * e[k])
+        if gain[k] > 0.0:
+            gain[k] = total / (norms[k] if by_norm else e[k])
+
+
+@njit(cache=True, nogil=True)
+def largest(gain, n):
+    """Return the indices, in order, of the ``n`` largest values above 0, if so many."""
+    index = np.empty(n, dtype=np.int64)
+    size = 0
+    for k in range(gain.shape[0]):
+        x = gain[k]
+        if not x > 0.0 or (size == n and x <= gain[index[n - 1]]):
+            continue
+        size = min(size + 1, n)
+        i = size - 1
+        while i > 0 and gain[index[i - 1]] < x:
+            index[i] = index[i - 1]
+            i -= 1
+        index[i] = k
+    return np.sort(index[:size])
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def score(c, e, norms, by_norm, tol, floor):
+    """Return the gain of some candidates that are open, as :func:`update` has it."""
+    gain = np.zeros(e.shape[0])
+    for k in range(e.shape[0]):
+        total = 0.0
+        for t in range(c.shape[0]):
+            total += c[t, k] * c[t, k]
+        if e[k] > tol * norms[k] and total > floor * norms[k]:
+            gain[k] = total / (norms[k] if by_norm else e[k])
+    return gain

@@ -189,8 +189,10 @@ class Plan:
             )
         # Redrawn candidates are evaluated as they are drawn: nothing to store.
         room = memory - needed if self.n_redrawn is None else least
-        atoms = dictionary.on(X, room, self.dtype)
+        # One image of the atoms for all, and one that each pursuit may need.
+        atoms = dictionary.on(X, room, self.dtype, 1 + len(problems))
         if not atoms.is_stored:
             return atoms, len(problems)
-        taken = n_rows * n_atoms * np.dtype(self.dtype).itemsize
-        return atoms, max(len(problems), (memory - taken) // one)
+        image = n_atoms * atoms.image_size
+        taken = n_rows * n_atoms * np.dtype(self.dtype).itemsize + image
+        return atoms, max(len(problems), (memory - taken) // (one + image))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ._atoms import Atoms
-from ._sketch import Sketch
 from .losses import Loss, Squared
 from .path import Path
 
@@ -68,6 +67,11 @@ class Problem:
         return self.method != "basic"
 
     @property
+    def by_norm(self) -> bool:
+        """Whether gains are per squared norm of the atom, not of what it adds."""
+        return self.method != "pre-fitting"
+
+    @property
     def is_least_squares(self) -> bool:
         """Whether :class:`pursuit.pursuit.Pursuit` solves it."""
         return type(self.loss) is Squared and (
@@ -94,8 +98,6 @@ class Steps:
 
     # Whether squared norms of all atoms, under the weights, are wanted at the start.
     needs_norms = True
-    # Short images of the atoms, made on the same trip.
-    sketch: Sketch | None = None
 
     def __init__(self, atoms: Atoms, problem: Problem) -> None:
         self.atoms, self.problem = atoms, problem
@@ -108,6 +110,11 @@ class Steps:
         self.stop_reason: str | None = None
         self._offset = int(problem.fit_intercept)
         self._held_out = np.flatnonzero(problem.held_out)
+
+    @property
+    def needs_image(self) -> bool:
+        """Whether an image of the atoms is wanted too, made on the same trip."""
+        return False
 
     @property
     def _basis_size(self) -> int:

@@ -11,17 +11,17 @@ For each candidate two numbers suffice (spec: Fig. 9.3 rewrites all of ``D``):
 squared norm of its part outside the span.  When the unit direction ``q`` joins, with
 ``a = <q, R>`` and ``p = A q``: ``c -= a p`` and ``e -= p**2``.
 
-*Fewer passes than steps.*  Reading ``A`` is the cost, and a pass for four vectors
-costs little more than a pass for one.  So each round guesses the next few atoms: a
-pursuit on short images of all atoms says which may come up, and one among those, with
-exact inner products, which will.  One pass gives the correlations of all guesses with
-all atoms, and the greedy steps are then taken over *all* candidates for as long as the
-winner is one of those guessed.  The result is that of one pass a step; guesses not
-(yet) taken stay in a pool.
+*Fewer passes than steps.*  Reading ``A`` is the cost, and a pass for many vectors
+costs little more than a pass for one.  So each round foresees the next steps on a
+rounded image of the atoms, an eighth of their size, the winner of each being chosen
+by exact values among the few that may win.  One pass gives the exact correlations of
+all foreseen directions with all atoms, and the greedy steps are then taken over *all*
+candidates for as long as the winner is the one foreseen.  The result is that of one
+pass a step.
 
 *Ridge* ``alpha |coef|^2`` is least squares with ``N`` more rows, on which the n-th
 chosen atom is ``sqrt(alpha)`` at row n and 0 elsewhere.  These rows are the tail of
-``Q``, ``R`` and of the pooled directions.
+``Q`` and ``R``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from __future__ import annotations
 import numpy as np
 
 from ._atoms import Atoms
-from ._loops import first_largest, inner, pursue_among, reduce_residue, update
-from ._pool import LOOKS, MOST, Looks, Pool
-from ._sketch import Sketch, sketch_size
+from ._foresight import LOOKS, MOST, Foresight
+from ._image import Image
+from ._loops import first_largest, inner, reduce_residue, take_out, update
 from .path import OrthogonalPath
 from .problem import Problem, Steps
 
@@ -41,26 +41,19 @@ _CONSTANT = 1e-14
 # A correlation below this share of |atom| |y| is round-off.
 NOISE = 4e-16
 
-# A pooled direction that kept less than this share of its squared length since it was
-# orthogonalised lost digits with it, and is fetched afresh.
-_STALE = 1e-2
+# An atom that keeps less than this share of its squared length when foreseen directions
+# are taken out lost digits: they are taken out again.
+_LOST = 1e-2
 
 # Relative difference between the recurrences' gain and the exact one that calls for
 # choosing anew with the exact value: the recurrences lose digits near the span.
 _DRIFT = 1e-6
 
-# Guesses a round, at the least.
+# A squared length that is 0 counts as this, for the sake of division.
+_TINY = float(np.finfo(np.float64).tiny)
+
+# Steps foreseen a round, at the least.
 _FEWEST = 4
-
-# Guesses a step taken, on average: those not taken cost time in vain, but too few
-# guesses cost a round.
-_GUESSES_A_STEP = 1.25
-
-# What the latest round counts in the average of steps a round.
-_LATEST = 0.3
-
-# Steps foreseen on short images.
-_AHEAD = 5
 
 
 class Pursuit(Steps):
@@ -89,24 +82,17 @@ class Pursuit(Steps):
         self.loads = np.zeros((size, n_targets))
         self.tri = np.zeros((size, size))
         self._squared_y = 0.0
-        self._steps_a_round = float(_FEWEST)
+        self._n_ahead = _FEWEST
+        self._image: Image | None = None
+        self._foreseen: list[int] = []
+        self._n_right = 0
         self._started = False
-        self._prepare()
         self._begin_residue()
 
-    def _prepare(self) -> None:
-        """Make room for what is known of all atoms."""
-        n_atoms, is_orthogonal = self.atoms.n_atoms, self.problem.is_orthogonal
-        n_looks = min(LOOKS, n_atoms) if self._speculate else 0
-        self._looks = Looks(self.atoms, self.problem.weight, n_looks)
-        self.sketch = None
-        if self._speculate:
-            self.sketch = Sketch(self._w, self.atoms.n_rows, n_atoms)
-        self._n_sketched = 0
-        self._history = np.empty(
-            (len(self.Q) if is_orthogonal else self._offset, n_atoms)
-        )
-        self._pool = Pool(self.Q.shape, n_atoms, is_orthogonal)
+    @property
+    def needs_image(self) -> bool:
+        """Whether steps are foreseen, on an image of the atoms."""
+        return self._speculate
 
     # -- the start -----------------------------------------------------------------
 
@@ -135,12 +121,15 @@ class Pursuit(Steps):
         self._c = np.ascontiguousarray(first[:n_targets])
         self._norms = norms + problem.alpha
         if problem.fit_intercept:
-            self._history[0] = first[-1]
             centred = norms - first[-1] ** 2
             # What is left of a constant atom after centring is round-off.
             centred[centred <= 1e-14 * norms] = 0.0
             self._norms = centred + problem.alpha
-        self._e = self._norms.copy()
+        # The image is of whole atoms.
+        self._e, self._imaged = self._norms.copy(), norms
+        n_known = len(self.Q) if problem.is_orthogonal else self._offset
+        self._P = np.empty((n_known, self.atoms.n_atoms))
+        self._P[: self._offset] = first[n_targets:]
         self._open = problem.candidates & (self._norms > 0)
         self._gain = np.zeros(self.atoms.n_atoms)
         self._move(np.zeros(self.atoms.n_atoms), np.zeros(n_targets))
@@ -155,19 +144,23 @@ class Pursuit(Steps):
             p,
             a,
             problem.is_orthogonal,
-            problem.method != "pre-fitting",
+            problem.by_norm,
             problem.tol if problem.is_orthogonal else 0.0,
-            NOISE**2 * self._squared_y,
+            self._floor,
             self._open,
             self._gain,
         )
+
+    @property
+    def _floor(self) -> float:
+        return NOISE**2 * self._squared_y
 
     # -- one round -----------------------------------------------------------------
 
     @property
     def work(self) -> float:
         """About how many operations a proposal takes."""
-        return self.atoms.n_rows * self.atoms.n_atoms / 4
+        return self.atoms.n_rows * self.atoms.n_atoms
 
     def propose(self) -> np.ndarray:
         """Return the vectors (m, l) whose correlations with all atoms are wanted."""
@@ -175,12 +168,7 @@ class Pursuit(Steps):
         if not self._started:
             first = np.concatenate([self.R, self.Q[: self._offset]])
             return first[:, rows] * self.problem.weight
-        self._pool.tidy(self._gain, self._basis_size)
-        index = self._guess()
-        U, h = self._outside_span(index)
-        squared = np.einsum("ij,ij,j->i", U, U, self._w) + self.problem.alpha
-        self._pool.add(index, U, h, squared, self._basis_size)
-        return U[:, rows] * self.problem.weight
+        return self._foresee()
 
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
@@ -189,183 +177,143 @@ class Pursuit(Steps):
         if not self._started:
             assert norms is not None
             self._begin_candidates(correlations, norms)
-        else:
-            self._pool.complete(correlations)
         before = self.n_steps
-        while self.stop_reason is None:
-            if self.n_steps == self.problem.max_steps:
-                self.stop_reason = "max_support"
+        for k, p in zip(self._foreseen, correlations, strict=False):
+            if not self._take_foreseen(k, p):
                 break
-            k = first_largest(self._gain)
-            if k < 0:
-                self.stop_reason = self._why_none()
-                break
-            slot = self._pool.find(k)
-            if slot < 0 or not self._step(k, slot):
-                break
-        taken = self.n_steps - before
-        self._steps_a_round += _LATEST * (taken - self._steps_a_round)
+        self._learn(self.n_steps - before)
+        if self.n_steps == self.problem.max_steps:
+            self.stop_reason = "max_support"
+        elif first_largest(self._gain) < 0:
+            self.stop_reason = self._why_none()
+
+    def _learn(self, n_taken: int) -> None:
+        """Look further ahead after a round that came out as foreseen, or less far."""
+        n, self._n_right = len(self._foreseen), n_taken
+        wanted = 2 * n if n_taken == n else (n + n_taken) // 2
+        self._n_ahead = min(max(wanted, _FEWEST), MOST)
 
     def _why_none(self) -> str:
         if self.errors[self.n_steps, 0] <= 1e-24 * self._squared_y:
             return "exact"
         return "exhausted"
 
-    @property
-    def _span_size(self) -> int:
-        """Directions that are taken out of an atom: all, or only the constant."""
-        return self._basis_size if self.problem.is_orthogonal else self._offset
+    # -- foreseeing ----------------------------------------------------------------
 
-    # -- guessing ------------------------------------------------------------------
-
-    @property
-    def _n_guesses(self) -> int:
-        # Vectors pass in pairs.
-        wanted = 2 * np.ceil(_GUESSES_A_STEP * self._steps_a_round / 2)
-        return int(np.clip(wanted, _FEWEST, MOST))
-
-    def _guess(self) -> np.ndarray:
-        """Return the atoms to fetch: those that a pursuit among a few would take.
-
-        It is only a guess; the greedy choice itself is made over all candidates in
-        :meth:`advance`.
-        """
-        pooled = self._pool.atoms()
-        gain = self._gain.copy()
-        gain[pooled] = 0.0
-        index = self._most_promising(gain)
-        m = len(index)
-        if m <= self._n_guesses:
-            return index
-        among = np.concatenate([index, pooled])
-        gram = np.empty((len(among), len(among)))
-        # Inner products of the atoms' parts outside the span: of the whole atoms, less
-        # those of the parts inside, which the correlations tell.
-        inside = self._history[: self._span_size, index]
-        gram[:m, :m] = self._looks.products(index) - inside.T @ inside
-        gram[m:] = self._pool.products(among, self._basis_size)
-        gram[:m, m:] = gram[m:, :m].T
-        gram[np.diag_indices(len(among))] = self._e[among]
-        picks = pursue_among(
-            gram,
-            self._c[:, among],
-            self._norms[among],
-            self.problem.method != "pre-fitting",
-            min(len(among), self._n_guesses + len(pooled)),
-        )
-        picks = picks[picks < m][: self._n_guesses]
-        # The best of all must be among them, or the round would not take a step.
-        picks = np.concatenate([[0], picks[picks != 0][: self._n_guesses - 1]])
-        return index[picks]
-
-    def _most_promising(self, gain: np.ndarray) -> np.ndarray:
-        """Return candidates of high gain now or soon, the best of all first."""
-        best = first_largest(gain)
-        n_look = min(self._n_looks(), int(np.count_nonzero(gain)))
-        if n_look <= 1 or self.sketch is None:
-            return np.array([best])
-        index = self._foresee(self.sketch, gain, -(-n_look // _AHEAD))
-        return np.concatenate([[best], index[index != best][: n_look - 1]])
-
-    def _foresee(self, sketch: Sketch, gain: np.ndarray, n_each: int) -> np.ndarray:
-        """Return the candidates that may win one of the next steps."""
-        new = slice(self._n_sketched, self._span_size)
-        sketch.take_out(self._history[new], self.Q[new])
-        self._n_sketched = self._span_size
-        return sketch.foresee(
-            self._c.copy(),
-            self._e.copy(),
+    def _foresee(self) -> np.ndarray:
+        """Write the directions of the next steps; return them times the weights."""
+        problem, b = self.problem, self._basis_size
+        ahead = Foresight(
+            self.atoms,
+            self._fit_image() if self._speculate else None,
+            problem,
+            self._c,
+            self._e,
             self._norms,
-            self._gain.copy(),
-            gain == 0.0,
-            self.problem.is_orthogonal,
-            self.problem.method != "pre-fitting",
-            _AHEAD,
-            n_each,
+            self._gain,
+            self._floor,
+            self._w,
         )
+        n_ahead = min(self._n_ahead, problem.max_steps - self.n_steps)
+        self._foreseen = []
+        while len(self._foreseen) < n_ahead and (k := ahead.best()) >= 0:
+            place = b + len(self._foreseen)
+            length = self._write_direction(k, place)
+            self._foreseen.append(k)
+            ahead.choose(k, self.Q[place], length)
+        return ahead.vectors
 
-    def _n_looks(self) -> int:
-        """Return how many candidates to look at.
+    def _fit_image(self) -> Image | None:
+        """Return the image to foresee by.
 
-        A pass for m vectors is 2 l M m operations; B looks are 2 l B**2 at the most,
-        and shall cost an eighth of it.  Where that allows but a few, they are not worth
-        their trouble: the best m are fetched as they are.
+        That of the whole atoms serves for as long as enough of them is left outside
+        the span; then the pursuit needs one of these parts, of its own.
         """
-        m = self._n_guesses
-        fair = min(int(np.sqrt(m * self.atoms.n_atoms / 8)), LOOKS)
-        return fair if fair > 2 * m else m
+        image = self._image or self.atoms.image
+        wrong = self._foreseen[self._n_right : self._n_right + 1]
+        if image is None or not wrong or not self.problem.is_orthogonal:
+            return image
+        if self._e[wrong[0]] < image.blur * self._imaged[wrong[0]]:
+            b, used = self._basis_size, (self._w > 0).astype(np.float64)
+            self._image = self.atoms.image_of_rests(self._P[:b], self.Q[:b], used)
+            self._imaged = self._e.copy()
+        return self._image or image
 
-    def _outside_span(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return atoms less their parts in the span, and what was taken out.
+    def _write_direction(self, k: int, place: int) -> float:
+        """Write what atom ``k`` adds to the directions before ``place``.
 
-        What is to be taken out is known from the correlations; what rounding left
-        behind is taken out afterwards.
+        Return its length, or in a plain pursuit, where it is left as it is, its
+        squared norm.
         """
-        size = self._span_size
-        U = np.zeros((len(index), self.Q.shape[1]))
-        U[:, : self.atoms.n_rows] = self.atoms.columns(index)
-        h = np.zeros((len(index), len(self.Q)))
-        h[:, :size] = self._history[:size, index].T
-        U -= h[:, :size] @ self.Q[:size]
-        U, more = self._orthogonalise(U)
-        h[:, :size] += more
-        return U, h
+        problem, u = self.problem, self.Q[place]
+        is_orthogonal = problem.is_orthogonal
+        u[:] = 0.0
+        u[: self.atoms.n_rows] = self.atoms.columns(np.array([k]))[0]
+        h, squared = self._take_out_span(k, u, place)
+        self.tri[: len(h), place] = h
+        squared = max(squared + problem.alpha, _TINY)
+        root = np.sqrt(squared) if is_orthogonal else 1.0
+        self.tri[place, place] = root
+        u /= root
+        if is_orthogonal and problem.alpha > 0:
+            tail = self.atoms.n_rows + place - self._offset
+            u[tail] = np.sqrt(problem.alpha) / root
+        return float(root if is_orthogonal else self._norms[k])
 
-    def _orthogonalise(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Take the span out of the rows of ``U``; return also what was taken."""
-        taken = (U * self._w) @ self.Q[: self._span_size].T
-        return U - taken @ self.Q[: self._span_size], taken
+    def _take_out_span(
+        self, k: int, u: np.ndarray, place: int
+    ) -> tuple[np.ndarray, float]:
+        """Take the span out of atom ``k``; return what was taken, squared norm left.
+
+        Correlations known from earlier passes tell most of it; what rounding left
+        behind, and directions only foreseen, are taken out afterwards.
+        """
+        is_orthogonal = self.problem.is_orthogonal
+        known = self._basis_size if is_orthogonal else self._offset
+        Q = self.Q[: place if is_orthogonal else self._offset]
+        h = np.zeros(len(Q))
+        h[:known] = self._P[:known, k]
+        u -= h[:known] @ Q[:known]
+        squared = take_out(u, Q, self._w, h)
+        if squared < _LOST * self._e[k]:
+            squared = take_out(u, Q, self._w, h)
+        return h, squared
 
     # -- stepping ------------------------------------------------------------------
 
-    def _step(self, k: int, slot: int) -> bool:
-        """Take atom ``k`` if it holds up; return whether the round may go on."""
-        if self.problem.is_orthogonal:
-            return self._orthogonal_step(k, slot)
-        n, b = self.n_steps, self._basis_size
+    def _take_foreseen(self, k: int, p: np.ndarray) -> bool:
+        """Take atom ``k``, as foreseen, if it is the best; return whether it is."""
+        step = self._orthogonal_step if self.problem.is_orthogonal else self._plain_step
+        while first_largest(self._gain) == k:
+            if step(k, p):
+                self.n_steps += 1
+                return True
+        return False
+
+    def _plain_step(self, k: int, p: np.ndarray) -> bool:
         a = self._c[:, k] / self._norms[k]
-        self.tri[: self._offset, b] = self._pool.h[slot, : self._offset]
-        self.tri[b, b] = 1.0
-        u, p = self._pool.U[slot], self._pool.G[slot]
-        self._record(k, u, a, self._gain[k])
+        self._record(k, self.Q[self._basis_size], a, self._gain[k])
         self._c[:, k] -= self.problem.alpha * a
         self._move(p, a)
-        self.n_steps = n + 1
         return True
 
-    def _orthogonal_step(self, k: int, slot: int) -> bool:
-        problem, pool = self.problem, self._pool
-        n, b = self.n_steps, self._basis_size
-        u, p = self.Q[b], pool.new_correlations()
-        h = pool.bring_up_to_date(slot, k, self.Q, u, p, b)
-        squared = inner(u[None], u, self._w)[0] + problem.alpha
-        if squared < _STALE * pool.squared[slot]:
-            u[:] = 0.0
-            pool.drop(k)
-            return False
-        c = inner(self.R, u, self._w)
-        by = self._norms[k] if problem.method == "back-fitting" else squared
-        exact = float(c @ c) / by
+    def _orthogonal_step(self, k: int, p: np.ndarray) -> bool:
+        """Take atom ``k``, or learn that its gain is another."""
+        problem, b = self.problem, self._basis_size
+        u, root = self.Q[b], self.tri[b, b]
+        a = inner(self.R, u, self._w)
+        squared = root * root
+        by = self._norms[k] if problem.by_norm else squared
+        exact = float(a @ a) * squared / by
         if abs(exact - self._gain[k]) > _DRIFT * self._gain[k]:
-            u[:] = 0.0
-            self._e[k], self._c[:, k] = squared, c
+            self._e[k], self._c[:, k] = squared, a * root
             is_outside = squared > problem.tol * self._norms[k]
             self._gain[k] = exact if is_outside else 0.0
-            return True
-        root = np.sqrt(squared)
-        self.tri[:b, b] = h
-        self.tri[b, b] = root
-        u /= root
-        p /= root
-        if problem.alpha > 0:
-            u[self.atoms.n_rows + n] = np.sqrt(problem.alpha) / root
+            return False
         self._open[k] = False
-        pool.drop(k)
-        self._record(k, u, c / root, exact)
-        self._move(p, c / root)
-        pool.keep()
-        self._history[b] = p
-        self.n_steps = n + 1
+        self._record(k, u, a, exact)
+        self._move(p, a)
+        self._P[b] = p
         return True
 
     def _record(self, k: int, u: np.ndarray, a: np.ndarray, gain: float) -> None:
@@ -406,14 +354,12 @@ class Pursuit(Steps):
 
     @staticmethod
     def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
-        """Return about how many bytes one pursuit holds besides the atoms."""
+        """Return about how many bytes one pursuit holds besides atoms and image."""
         width = n_rows + n_steps
         directions = (n_steps + 1) * (width + n_atoms + n_steps)
-        pool = 2 * MOST * (width + n_atoms) + 3 * MOST * n_atoms
-        looks = LOOKS * (n_rows + LOOKS)
-        candidates = 2 * (n_targets + 4) * n_atoms + 2 * n_targets * width
-        images = (sketch_size(n_rows) + _AHEAD) * n_atoms // 2
-        return 8 * (directions + pool + looks + candidates + images)
+        ahead = (2 * MOST + LOOKS) * width + MOST * n_atoms
+        candidates = (3 * n_targets + 9) * n_atoms + 2 * n_targets * width
+        return 8 * (directions + ahead + candidates)
 
 
 def _means(problem: Problem) -> np.ndarray:

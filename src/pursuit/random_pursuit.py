@@ -32,9 +32,6 @@ class RandomPursuit(Pursuit):
         self._n_candidates, self._rng = n_candidates, rng
         self._left = problem.candidates.copy()
 
-    def _prepare(self) -> None:
-        """Need no room: nothing is known of atoms that are not drawn."""
-
     def propose(self) -> np.ndarray:
         """Return no vectors: nothing is wanted of the atoms that are not drawn."""
         return np.zeros((0, self.atoms.n_rows))
@@ -115,6 +112,13 @@ class RandomPursuit(Pursuit):
         if i < 0:
             return None
         return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
+
+    def _orthogonalise(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take the span out of the rows of ``U``; return also what was taken."""
+        is_orthogonal = self.problem.is_orthogonal
+        Q = self.Q[: self._basis_size if is_orthogonal else self._offset]
+        taken = (U * self._w) @ Q.T
+        return U - taken @ Q, taken
 
 
 class RandomLossPursuit(LossPursuit):

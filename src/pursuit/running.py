@@ -67,14 +67,14 @@ def _run(
 def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndarray]:
     """Return each pursuit's squared norms, computed once for each weighting.
 
-    The pursuits' images of the atoms are made on the same trip.
+    The atoms' image is made on the same trip.
     """
     pursuits = [p for p in pursuits if p.needs_norms]
     weights = {id(p.problem.weight): p.problem.weight for p in pursuits}
     if not weights:
         return {}
-    sketches = [p.sketch.add for p in pursuits if p.sketch is not None]
-    norms = atoms.squared_norms(np.array(list(weights.values())), sketches)
+    needs_image = any(p.needs_image for p in pursuits)
+    norms = atoms.squared_norms(np.array(list(weights.values())), needs_image)
     if not np.isfinite(norms).all():
         raise ValueError(
             "Some functions of the dictionary (kernels on training points, features …) "

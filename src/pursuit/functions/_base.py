@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._atoms import Atoms
+from pursuit._image import image_size
 
 # Functions in a block that is recomputed: enough for matrix products to be efficient.
 _LEAST_BLOCK = 16
@@ -94,8 +95,12 @@ class Functions(ABC):
 
         return evaluate
 
-    def on(self, X: Any, memory: int, dtype: Any = np.float64) -> Atoms:
+    def on(
+        self, X: Any, memory: int, dtype: Any = np.float64, n_images: int = 1
+    ) -> Atoms:
         """Return them as atoms on the rows of X, stored where that fits the memory.
+
+        Images of the atoms get what is left then, or else half of it.
 
         Parameters
         ----------
@@ -104,18 +109,24 @@ class Functions(ABC):
             Bytes that the atoms may take.
         dtype : float64 or float32
             Of the stored values; sums are float64 in any case.
+        n_images : int
+            Images of the atoms that may be asked for.
         """
         n_rows, n_atoms = X.shape[0], len(self)
         memory -= self._checked_hold(n_rows, memory)
         evaluate = self.evaluator(X, dtype)
-        if n_atoms * n_rows * np.dtype(dtype).itemsize <= memory:
+        left = memory - n_atoms * n_rows * np.dtype(dtype).itemsize
+        if left >= 0:
             stored = np.empty((n_atoms, n_rows), dtype)
             step = max(_LEAST_BLOCK, (1 << 23) // max(1, n_rows))
             for part in slices(n_atoms, step):
                 evaluate(part, stored[part])
-            return Atoms(n_atoms, n_rows, evaluate, n_atoms, stored)
+            size = image_size(n_rows, n_atoms, left // n_images)
+            return Atoms(n_atoms, n_rows, evaluate, n_atoms, stored, size)
+        size = image_size(n_rows, n_atoms, memory // (2 * n_images))
+        memory -= n_images * n_atoms * size
         block = max(_LEAST_BLOCK, int(memory // (8 * _SCRATCH * n_rows)))
-        return Atoms(n_atoms, n_rows, evaluate, min(block, n_atoms))
+        return Atoms(n_atoms, n_rows, evaluate, min(block, n_atoms), None, size)
 
     def _checked_hold(self, n_rows: int, memory: int) -> int:
         held = self.held_bytes(n_rows)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pursuit._atoms import Atoms
+from pursuit._image import image_size
 from pursuit.functions._base import Evaluate, Functions
 
 
@@ -188,7 +189,10 @@ class Columns(Functions):
             return super().scale(X, weight)
         return float(weight @ np.abs(np.diagonal(X)) / weight.sum()) ** 2
 
-    def on(self, X: Any, memory: int, dtype: Any = np.float64) -> Atoms:
+    def on(
+        self, X: Any, memory: int, dtype: Any = np.float64, n_images: int = 1
+    ) -> Atoms:
         """Return the columns as atoms; ``memory`` bounds no copy but this."""
         stored = np.ascontiguousarray(X[:, self.numbers].T, dtype=dtype)
-        return Atoms(len(self), X.shape[0], lambda i: stored[i], 1, stored)
+        size = image_size(X.shape[0], len(self), (memory - stored.nbytes) // n_images)
+        return Atoms(len(self), X.shape[0], lambda i: stored[i], 1, stored, size)

@@ -1,0 +1,120 @@
+"""What a pursuit will find some steps from now, as far as it can be foreseen.
+
+Letters as in :mod:`pursuit.pursuit`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._atoms import Atoms
+from ._image import Image
+from ._loops import first_largest, foresee, largest, score
+from .problem import Problem
+
+# Steps foreseen at the most, and candidates of which the winner of each is chosen.
+MOST, LOOKS = 32, 8
+
+
+class Foresight:
+    """The correlations after steps that are not taken yet.
+
+    Those with a foreseen direction come from the image of the atoms.  They tell a few
+    candidates that may win the next step, and for these alone all is computed exactly.
+
+    Parameters
+    ----------
+    atoms : Atoms
+    image : Image or None
+        Of the atoms, or of their parts outside the span; needed for a second step.
+    problem : Problem
+    c, e, norms, gain : ndarrays
+        As they are now; they are not changed.
+    floor : float
+        What squared correlations, in units of ``norms``, are round-off.
+    w : ndarray
+        The weights of the directions' values, of the rows first.
+    """
+
+    def __init__(
+        self,
+        atoms: Atoms,
+        image: Image | None,
+        problem: Problem,
+        c: np.ndarray,
+        e: np.ndarray,
+        norms: np.ndarray,
+        gain: np.ndarray,
+        floor: float,
+        w: np.ndarray,
+    ):
+        self._atoms, self._image, self._problem = atoms, image, problem
+        self._now = c.copy(), e, norms
+        self._c, self._e, self._gain = c.copy(), e.copy(), gain.copy()
+        self._floor, self._w = floor, w
+        self._loads = np.empty((MOST, len(c)))
+        # The directions, times the weights.
+        self._V = np.empty((MOST, len(w)))
+        self._n = 0
+
+    @property
+    def vectors(self) -> np.ndarray:
+        """The directions on the rows, times the weights."""
+        return self._V[: self._n, : self._atoms.n_rows]
+
+    def best(self) -> int:
+        """Return the candidate that will be chosen next, -1 if none will."""
+        if self._n == 0:
+            return int(first_largest(self._gain))
+        if self._image is None:
+            return -1
+        self._move(self._image)
+        top = largest(self._gain, LOOKS)
+        if not len(top):
+            return -1
+        self._look_at(top)
+        i = int(first_largest(self._gain[top]))
+        return int(top[i]) if i >= 0 else -1
+
+    def choose(self, k: int, direction: np.ndarray, length: float) -> None:
+        """Suppose that atom ``k`` is chosen.
+
+        It adds ``direction``, of squared norm 1, and has the correlation ``length``
+        with it; in a plain pursuit ``length`` is the squared norm.
+        """
+        problem, n = self._problem, self._n
+        np.multiply(direction, self._w, out=self._V[n])
+        self._loads[n] = self._c[:, k] / length
+        if problem.is_orthogonal:
+            self._gain[k] = 0.0
+        else:
+            for c in (self._now[0], self._c):
+                c[:, k] -= problem.alpha * self._loads[n]
+        self._n += 1
+
+    def _move(self, image: Image) -> None:
+        """Go on to what follows from the latest choice."""
+        problem, n = self._problem, self._n - 1
+        p = self._atoms.scan(image, self._V[n])
+        foresee(
+            self._c,
+            self._e,
+            self._now[2],
+            p,
+            self._loads[n],
+            self._gain,
+            problem.is_orthogonal,
+            problem.by_norm,
+        )
+
+    def _look_at(self, top: np.ndarray) -> None:
+        """Compute anew what is known of some candidates."""
+        problem, (c, e, norms), n = self._problem, self._now, self._n
+        P = self._atoms.columns(top) @ self.vectors.T
+        c, e, norms = c[:, top], e[top], norms[top]
+        c -= self._loads[:n].T @ P.T
+        if problem.is_orthogonal:
+            e -= np.einsum("kj,kj->k", P, P)
+        self._c[:, top], self._e[top] = c, e
+        tol = problem.tol if problem.is_orthogonal else 0.0
+        self._gain[top] = score(c, e, norms, problem.by_norm, tol, self._floor)

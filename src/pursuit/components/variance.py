@@ -33,7 +33,7 @@ class LargestVariance(Steps):
     def __init__(self, view: View, max_steps: int) -> None:
         super().__init__(max_steps)
         self.view = view
-        self._sums = view.atoms.squared_norms(np.ones((1, view.atoms.n_rows)))[0]
+        self._sums = view.squares()
         self._pool = _Pool(view)
         self._steps_a_round = float(_FEWEST)
         self._latest = 0
@@ -193,12 +193,13 @@ class DrawnVariance(Steps):
             U = [view.columns(drawn) for view in self.views]
             scores = self._scored(drawn, U)
             best = first_largest(scores)
-            if best >= 0:
-                self._take(drawn[best], [u[best] for u in U], scores[best])
-                return True
-            for view in self.views:
+            if best < 0:
                 # None of those drawn adds anything: they need not be drawn again.
-                view.residual[drawn] = 0.0
+                self.views[0].close(drawn)
+            elif not self._took(drawn[best], [u[best] for u in U], scores[best]):
+                self.views[0].close(drawn[best])
+            else:
+                return True
 
     def _scored(self, drawn: np.ndarray, U: list[np.ndarray]) -> np.ndarray:
         (view,), (u,) = self.views, U
@@ -209,10 +210,15 @@ class DrawnVariance(Steps):
         np.divide(sums, residual, out=scores, where=view.is_open[drawn])
         return scores
 
-    def _take(self, i: int, U: list[np.ndarray], score: float) -> None:
-        for view, u in zip(self.views, U, strict=True):
+    def _took(self, i: int, U: list[np.ndarray], score: float) -> bool:
+        """Take a row, unless its columns are but noise."""
+        pairs = list(zip(self.views, U, strict=True))
+        if any(view.is_noise(i, u) for view, u in pairs):
+            return False
+        for view, u in pairs:
             view.deflate(i, u / np.sqrt(u[i]))
         self._record(i, self._gain(score))
+        return True
 
     def _gain(self, score: float) -> float:
         return score

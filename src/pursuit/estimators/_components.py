@@ -85,6 +85,10 @@ def choosing(
     tol = estimator.tol
     if not is_number(tol) or not 0 <= tol < 1:
         raise ValueError(f"tol={tol!r} must be a number from 0 to less than 1.")
+    if not isinstance(estimator.verbose, (*WHOLE, bool, np.bool_)):
+        raise ValueError(
+            f"verbose={estimator.verbose!r} must be True, False or a whole number."
+        )
     return Choosing(
         max_steps=n_sampled if wanted is None else min(wanted, n_sampled),
         sample=sample,
@@ -92,7 +96,7 @@ def choosing(
         tol=float(tol),
         memory=budget(estimator.max_memory),
         seed=seed,
-        verbose=estimator.verbose,
+        verbose=int(estimator.verbose),
     )
 
 
@@ -151,7 +155,7 @@ PARAMETERS = """degree : int, default=3
         with 95 % certainty. None: all, for the exact choice.
     tol : float, default=1e-10
         A row whose squared distance from the span of the chosen ones is below this
-        share of ``k(x, x)`` counts as inside.
+        share of ``k(x, x)`` (at the least 1e-13, for rounding) counts as inside.
     max_memory : int, str or None, default=None
         What the fit may use: bytes, or a text such as "1 GiB". None: half of the free
         memory. Kernel values that do not fit are computed again at each pass, with

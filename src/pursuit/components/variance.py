@@ -6,7 +6,7 @@ import numpy as np
 
 from pursuit._loops import first_largest
 
-from ._loops import choose_among
+from ._loops import choose_among, deflate_pool
 from .deflation import DRIFT, Steps, View
 
 # A pooled column whose residual fell below this share of what it was when it was
@@ -114,7 +114,10 @@ class LargestVariance(Steps):
 
 
 class _Pool:
-    """Columns ``U`` (b, l) of ``K_n`` with their products ``P = U K_n``."""
+    """Columns ``U`` (b, l) of ``K_n`` with their products ``P = U K_n``.
+
+    The index of one that was dropped is -1, until the next trim removes it.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -139,32 +142,25 @@ class _Pool:
     def deflate(self, g: np.ndarray, q: np.ndarray, squared: float) -> None:
         """Take ``g`` out of all, with ``q = K_n g``."""
         own = g[self.index]
-        self.P -= np.outer(own, q)
-        self.P -= np.outer(q[self.index] - own * squared, g)
-        self.U -= np.outer(own, g)
+        across = q[self.index] - own * squared
+        deflate_pool(self.U, self.P, self.index, own, across, g, q)
 
     def drop(self, slot: int) -> None:
         """Forget one column."""
-        self._keep(np.arange(len(self.index)) != slot)
+        self.index[slot] = -1
 
     def drop_stale(self) -> None:
         """Forget those that are in the span, or lost digits on the way there."""
         left = self._view.residual[self.index]
         is_open = self._view.is_open[self.index]
-        self._keep(is_open & (left > _STALE * self._at_first))
+        self.index[~is_open | (left <= _STALE * self._at_first)] = -1
 
     def trim(self, n: int, scores: np.ndarray) -> None:
         """Keep the ``n`` of the highest scores."""
-        order = np.argsort(-scores[self.index], kind="stable")
-        is_kept = np.zeros(len(order), dtype=bool)
-        is_kept[order[:n]] = True
-        self._keep(is_kept)
-
-    def _keep(self, which: np.ndarray) -> None:
-        if which.all():
-            return
-        self.index, self._at_first = self.index[which], self._at_first[which]
-        self.U, self.P = self.U[which], self.P[which]
+        order = np.argsort(-np.where(self.index >= 0, scores[self.index], -1.0))
+        kept = np.sort(order[: min(n, np.count_nonzero(self.index >= 0))])
+        self.index, self._at_first = self.index[kept], self._at_first[kept]
+        self.U, self.P = self.U[kept], self.P[kept]
 
 
 class DrawnVariance(Steps):

@@ -215,7 +215,7 @@ def test_pipelines_and_searches(views):
         ({"max_support": 1.5}, "max_support=1.5 must be"),
         ({"alpha": -1.0}, "alpha=-1.0 must be"),
         ({"center": 1}, "center=1 must be True or False"),
-        ({"criterion": "best"}, "criterion='best' must be"),
+        ({"criterion": "best"}, "criterion='best' is not known"),
         ({"kernel_y": "unknown"}, "kernel='unknown' is unknown"),
         ({"gamma_y": 0.0}, "gamma must be"),
     ],

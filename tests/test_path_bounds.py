@@ -254,6 +254,12 @@ def test_bounds_that_are_not_about_the_model(iris):
         both.bound()
 
 
+def test_several_outputs(sinc):
+    X, y = sinc
+    with pytest.raises(ValueError, match="about one output, y has 2"):
+        KMPRegressor(selection="bound").fit(X, np.c_[y, y])
+
+
 def test_parameters_are_cloned():
     model = KMPClassifier(selection="bound", bound="mdl", bound_alpha=2.0, delta=0.1)
     assert clone(model).get_params() == model.get_params()

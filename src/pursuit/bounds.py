@@ -11,12 +11,12 @@ along a path may still tell where to stop.
 
 from __future__ import annotations
 
-from math import e, inf, isfinite, lgamma, log, log2, sqrt
-from numbers import Real
+from math import e, inf, lgamma, log, log2, sqrt
 
 import numpy as np
 
 from ._bound import Bound, BoundCurve
+from ._parameters import is_number, positive_number, probability
 
 __all__ = [
     "Bound",
@@ -87,11 +87,11 @@ def mdl(
     """
     _check_counts(n_samples=n_samples, n_errors=n_errors, n_candidates=n_candidates)
     _check_share("n_errors", n_errors, "n_samples", n_samples)
-    delta = _checked_delta(delta)
+    delta = probability("delta", delta)
     if not n_classes >= 2:
         raise ValueError(f"n_classes={n_classes!r} must be at least 2.")
     per_label = log2(n_classes) if label_bits is None else label_bits
-    _check_positive(label_bits=per_label)
+    positive_number("label_bits", per_label)
     n_errors = min(n_errors, n_samples * (n_classes - 1) // n_classes)
     wrong = _log_binomial(n_samples, n_errors) + n_errors * log(n_classes - 1)
     nats = wrong + _log_class_size(n_candidates, n_chosen, weight_bits, n_weights)
@@ -136,7 +136,7 @@ def finite_class(
     _check_share("n_errors", n_errors, "n_samples", n_samples)
     nats = _log_class_size(n_candidates, n_chosen, weight_bits, n_weights)
     rate = n_errors / n_samples
-    a = (nats - log(_checked_delta(delta))) / n_samples
+    a = (nats - log(probability("delta", delta))) / n_samples
     return Bound(rate + a * (1 + sqrt(1 + 2 * rate / a)))
 
 
@@ -214,7 +214,7 @@ def vc(
     .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
     """
     _check_counts(n_samples=n_samples, n_chosen=n_chosen, n_errors=n_errors)
-    delta = _checked_delta(delta)
+    delta = probability("delta", delta)
     m, k, t = n_samples, n_chosen, n_errors
     _check_share("n_chosen + n_errors", k + t, "n_samples", m)
     d = k if dimension is None else dimension
@@ -317,8 +317,8 @@ def compression_penalty(
     n_samples: int, n_chosen: int, *, sup: float, delta: float
 ) -> float:
     """Return what :func:`kpca_compression` adds to the residual: it grows with size."""
-    m, t, delta = n_samples, n_chosen, _checked_delta(delta)
-    _check_positive(sup=sup)
+    m, t, delta = n_samples, n_chosen, probability("delta", delta)
+    positive_number("sup", sup)
     if m == t:
         return inf
     nats = t * log(e * m / t) if t else 0.0
@@ -372,10 +372,10 @@ def kpca_eigenvalues(
     _check_counts(n_samples=n_samples, n_components=n_components, tail=tail)
     _check_counts(mean_squared_diagonal=mean_squared_diagonal)
     _check_share("n_components", n_components, "n_samples", n_samples)
-    _check_positive(sup=sup)
+    positive_number("sup", sup)
     m, t = n_samples, n_components
     value = tail / m + (1 + sqrt(t)) / sqrt(m) * sqrt(2 * mean_squared_diagonal)
-    value += sup * sqrt(18 / m * log(2 * m / _checked_delta(delta)))
+    value += sup * sqrt(18 / m * log(2 * m / probability("delta", delta)))
     return Bound(value, sup)
 
 
@@ -446,29 +446,13 @@ def _times_log2(n: int, numerator: float) -> float:
     return n * log2(numerator / n) if n else 0.0
 
 
-def _checked_delta(delta: float) -> float:
-    if not (_is_number(delta) and 0 < delta < 1):
-        raise ValueError(f"delta={delta!r} must be a number between 0 and 1.")
-    return float(delta)
-
-
 def _check_counts(**values: float) -> None:
     for name, value in values.items():
         least = 1 if name == "n_samples" else 0
-        if not (_is_number(value) and value >= least):
+        if not (is_number(value) and least <= value < inf):
             raise ValueError(
                 f"{name}={value!r} must be a finite number of at least {least}."
             )
-
-
-def _check_positive(**values: float) -> None:
-    for name, value in values.items():
-        if not (_is_number(value) and value > 0):
-            raise ValueError(f"{name}={value!r} must be a positive finite number.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and isfinite(value)
 
 
 def _check_share(name: str, part: float, of: str, whole: float) -> None:

@@ -17,9 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit import bounds
 from pursuit._parameters import (
+    check_choice,
     check_flag,
     is_number,
     is_whole,
+    positive_number,
     whole_number,
 )
 from pursuit.components.canonical import canonical_directions, correlations
@@ -211,10 +213,7 @@ class SparseKernelCCA(  # noqa: D101
         whole_number("n_components", self.n_components, 1)
         whole_number("max_support", self.max_support, 1, (None,))
         check_flag("center", self.center)
-        if self.criterion not in ("correlation", "covariance"):
-            raise ValueError(
-                f"criterion={self.criterion!r} must be 'correlation' or 'covariance'."
-            )
+        check_choice("criterion", self.criterion, ("correlation", "covariance"))
         if not is_number(self.alpha) or not 0 <= self.alpha < np.inf:
             raise ValueError(
                 f"alpha={self.alpha!r} must be a finite number of at least 0."
@@ -424,8 +423,7 @@ class SparseKernelCCA(  # noqa: D101
                 "A truncated model does not know the training rows: fit one with "
                 f"max_support={self.n_support_}."
             )
-        if not is_number(alpha) or not 0 < alpha < np.inf:
-            raise ValueError(f"alpha={alpha!r} must be a positive finite number.")
+        positive_number("alpha", alpha)
         if not is_whole(component, 0) or component >= self.n_components_:
             raise ValueError(
                 f"component={component!r} must be a whole number from 0 to "

@@ -20,6 +20,7 @@ from pursuit._parameters import (
     check_flag,
     is_number,
     is_whole,
+    probability,
     whole_number,
 )
 from pursuit.components.choosing import (
@@ -188,8 +189,7 @@ class SparseKernelPCA(  # noqa: D101
             The fitted transformer.
         """
         check_flag("center", self.center)
-        if not is_number(self.delta) or not 0 < self.delta < 1:
-            raise ValueError(f"delta={self.delta!r} must be a number between 0 and 1.")
+        probability("delta", self.delta)
         is_pairwise = is_precomputed(self.kernel)
         accepted = False if is_pairwise else "csr"
         X = validate_data(self, X, accept_sparse=accepted, dtype=np.float64)

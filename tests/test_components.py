@@ -79,6 +79,24 @@ def test_choice_is_the_literal_one(X, kernel):
     )
 
 
+@pytest.mark.parametrize("n, d", [(58, 2), (65, 2), (69, 1), (176, 2), (135, 1)])
+def test_choice_is_exact_where_little_is_left(rng, n, d):
+    """By the criterion in long double, while 1e-8 of the trace is left."""
+    X = rng.standard_normal((n, d))
+    model = SparseKernelPCA(60).fit(X)
+    K = Gaussian(model.gamma_)(X).astype(np.longdouble)
+    whole, share = np.trace(K), 1.0
+    for i in model.support_:
+        share = np.trace(K) / whole
+        if share < 1e-8:
+            break
+        is_open = np.diag(K) > 1e-10
+        scores = (K[:, is_open] ** 2).sum(axis=0) / np.diag(K)[is_open]
+        assert (K[:, i] ** 2).sum() / K[i, i] >= (1 - 1e-5) * scores.max()
+        K = K - np.outer(K[:, i], K[:, i]) / K[i, i]
+    assert share < 1e-6
+
+
 @pytest.mark.parametrize("kernel", KERNELS[:5], ids=str)
 def test_each_step_leaves_the_smallest_trace(X, kernel):
     """Theorem 1 of the paper, step by step: the quotient is the drop of the trace."""

@@ -13,6 +13,10 @@ from .deflation import DRIFT, Steps, View
 # fetched lost digits with it, and is fetched afresh.
 _STALE = 1e-2
 
+# The sums follow the steps with errors of about 1e-16 of their first values, which fall
+# with the square of the trace: below this share of it they are computed anew.
+_WORN = 1e-3
+
 # Columns fetched at a pass, at the least and at the most; columns among which the next
 # winners are foreseen, for each of them.
 _FEWEST, MOST, LOOKS_EACH = 4, 32, 8
@@ -34,12 +38,14 @@ class LargestVariance(Steps):
         super().__init__(max_steps)
         self.view = view
         self._sums = view.squares()
+        self._left = view.residual.sum()
         self._pool = _Pool(view)
         self._steps_a_round = float(_FEWEST)
         self._latest = 0
 
     def step(self) -> bool:
         """Take one step; return False where no candidate is left."""
+        self._renew_if_worn()
         while True:
             scores = self._scores()
             i = first_largest(scores)
@@ -51,6 +57,18 @@ class LargestVariance(Steps):
             elif self._holds(i, slot, scores[i]):
                 self._take(i, slot, scores[i])
                 return True
+
+    def _renew_if_worn(self) -> None:
+        """Compute all sums anew where little is left of what they were."""
+        left = self.view.residual.sum()
+        if not 0 < left < _WORN * self._left:
+            return
+        self._left = left
+        for start in range(0, len(self._sums), MOST):
+            index = np.arange(start, min(start + MOST, len(self._sums)))
+            U = self.view.columns(index)
+            self._sums[index] = np.einsum("ij,ij->i", U, U)
+            self.view.residual[index] = U[np.arange(len(U)), index]
 
     def _scores(self) -> np.ndarray:
         view = self.view

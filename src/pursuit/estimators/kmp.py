@@ -93,10 +93,11 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
             The fitted model.
         """
         several = not is_named(self.loss, Poisson) and self.selection != "bound"
-        if self.selection == "bound" and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        n_outputs = (*getattr(y, "shape", ()), 1, 1)[1]
+        if self.selection == "bound" and n_outputs > 1:
             raise ValueError(
-                "selection='bound' is about one output, y has "
-                f"{np.shape(y)[1]}: fit a model for each, or use selection='cv'."
+                f"selection='bound' is about one output, y has {n_outputs}: fit a "
+                "model for each, or use selection='cv'."
             )
         X, y = self._validated(X, y, multi_output=several, y_numeric=True)
         Y = np.asarray(y, dtype=np.float64)

@@ -445,7 +445,8 @@ class SparseKernelCCA(  # noqa: D101
             Z = check_square_or_support(Z, n, self.support_, ("X", "y")[view])
         out = np.empty((Z.shape[0], self.n_components_))
         for rows, K in kernel_blocks(kernel, Z, points):
-            out[rows] = K @ weights.T - offset
+            np.matmul(K, weights.T, out=out[rows])
+            out[rows] -= offset
         return out
 
     def _checked(self, X: Any) -> Any:

@@ -298,7 +298,8 @@ class SparseKernelPCA(  # noqa: D101
         X = self._checked(X)
         out = np.empty((X.shape[0], self.n_components_))
         for rows, K in kernel_blocks(self._kernel, X, self.support_vectors_):
-            out[rows] = K @ self.components_.T - self._offset
+            np.matmul(K, self.components_.T, out=out[rows])
+            out[rows] -= self._offset
         return out
 
     def inverse_transform(self, X: Any) -> np.ndarray:

@@ -9,17 +9,16 @@ import pytest
 from sklearn.svm import SVC
 
 from pursuit import KMPRegressor, SparseKernelCCA, SparseKernelPCA, bounds
+from pursuit._rounding import fewest_bits, rounded
 from pursuit.bounds import (
     Bound,
     BoundCurve,
     cca,
-    fewest_bits,
     finite_class,
     kpca_compression,
     kpca_curve,
     kpca_eigenvalues,
     mdl,
-    rounded,
     svm_leave_one_out,
     vc,
 )
@@ -60,6 +59,16 @@ BY_HAND = [
         vc(16, 1, 2, delta=0.5),
         2 / 13 * (2 * log2(26 * e) + log2(16 * e) + 2 * log2(7.5 * e) + 10),
     ),
+    # Two functions at each row: 1 log2(32 e).
+    (
+        vc(16, 1, 0, n_candidates=32, delta=0.5),
+        2 / 15 * (2 * log2(30 * e) + log2(32 * e) + 10),
+    ),
+    # 8 of 9 chosen: the dimension counts as 4 of the one row that is left.
+    (
+        vc(9, 8, 0, delta=0.5),
+        2 * (4 * log2(e) + 8 * log2(9 * e / 8) + log2(4 * 81)),
+    ),
     (vc(4, 2, 2), inf),
     (cca(16, 1, 2, delta=0.5), float(vc(16, 1, 2, delta=0.5))),
     # No point chosen: Hoeffding's term, with ln(2 m / delta) = 4.
@@ -91,6 +100,24 @@ def test_regularities():
     assert np.all(np.diff(penalties) > 0)
 
 
+def test_no_bound_gets_better_by_doing_worse():
+    """To the very ends: all rows wrong, all rows chosen."""
+    for n_classes in (2, 3, 10):
+        curve = [mdl(60, t, 40, 2, 3, n_classes=n_classes) for t in range(61)]
+        assert np.all(np.diff(curve) >= 0)
+        assert curve[-1].is_vacuous
+    curves = [
+        [finite_class(60, t, 40, 2, 3) for t in range(61)],
+        [vc(60, 5, t) for t in range(56)],
+        [vc(60, k, 3) for k in range(58)],
+        [vc(60, 0, 0, dimension=d) for d in range(500)],
+        [cca(60, k, 3, dimension=2 * k + 1) for k in range(58)],
+    ]
+    for curve in curves:
+        assert np.all(np.diff(curve) >= 0)
+        assert curve[0] > 0
+
+
 @pytest.mark.parametrize(
     "call, words",
     [
@@ -98,6 +125,18 @@ def test_regularities():
         (lambda: vc(10, 8, 3), "n_chosen . n_errors=11 must be at most n_samples=10"),
         (lambda: vc(10, -1, 3), "n_chosen=-1"),
         (lambda: vc(10, 1, 1, delta=0), "delta=0"),
+        (lambda: vc(10, 1, 1, delta="a"), "delta='a'"),
+        (lambda: vc("10", 1, 1), "n_samples='10'"),
+        (lambda: vc(10, 1, 1, dimension=-1), "dimension=-1"),
+        (lambda: vc(10, 4, 1, n_candidates=3), "n_chosen=4 .* n_candidates=3"),
+        (lambda: mdl(10, 1, 5, 1, 1, label_bits=0), "label_bits=0"),
+        (lambda: svm_leave_one_out(11, 10), "n_support=11"),
+        (lambda: kpca_compression(10, 10, 0.0, delta=2), "delta=2"),
+        (lambda: kpca_compression(10, 1, 0.1, sup=0), "sup=0"),
+        (lambda: kpca_eigenvalues(10, 11, 1.0, 1.0), "n_components=11"),
+        (lambda: kpca_eigenvalues(10, 1, 1.0, -1.0), "mean_squared_diagonal=-1.0"),
+        (lambda: kpca_curve(np.ones((3, 2))), r"shape \(3, 2\)"),
+        (lambda: kpca_curve(np.eye(3), -1), "n_components=-1"),
         (lambda: mdl(10, 11, 5, 1, 1), "n_errors=11 must be at most n_samples=10"),
         (lambda: mdl(10, 1, 5, 6, 1), "n_chosen=6 must be at most n_candidates=5"),
         (lambda: mdl(10, 1, 5, 1, 1, n_classes=1), "n_classes=1"),

@@ -74,7 +74,7 @@ def test_recomputed_blocks_change_nothing(rng):
         for memory in (None, "6 MiB")
     )
     assert stored.support_.tolist() == blocks.support_.tolist()
-    with pytest.raises(ValueError, match="max_memory allows 1 MiB"):
+    with pytest.raises(ValueError, match="max_memory allows 1.0 MiB"):
         SparseKernelCCA(max_support=15, max_memory="1 MiB").fit(X, Y)
 
 
@@ -134,6 +134,8 @@ def test_truncate(views):
     cut = long.truncate(12)
     np.testing.assert_allclose(cut.transform(X), short.transform(X), atol=1e-7)
     assert (cut.n_support_, long.n_support_) == (12, 30)
+    again = cut.truncate(5)
+    np.testing.assert_array_equal(again.transform(X), long.truncate(5).transform(X))
     with pytest.raises(ValueError, match="does not know the training rows"):
         cut.bound(1.0)
     with pytest.raises(ValueError, match="n=0 must be a whole number from 1 to 30"):
@@ -152,6 +154,9 @@ def test_bound(views):
     assert model.bound(1e-9).is_vacuous
     with pytest.raises(ValueError, match="alpha=0 must be a positive"):
         model.bound(0)
+    for component in (-1, 2, 0.5):
+        with pytest.raises(ValueError, match="whole number from 0 to 1"):
+            model.bound(0.4, component)
 
 
 # -- kinds of input ----------------------------------------------------------------
@@ -210,7 +215,7 @@ def test_pipelines_and_searches(views):
         ({"max_support": 1.5}, "max_support=1.5 must be"),
         ({"alpha": -1.0}, "alpha=-1.0 must be"),
         ({"center": 1}, "center=1 must be True or False"),
-        ({"criterion": "best"}, "criterion='best' must be"),
+        ({"criterion": "best"}, "criterion='best' is not known"),
         ({"kernel_y": "unknown"}, "kernel='unknown' is unknown"),
         ({"gamma_y": 0.0}, "gamma must be"),
     ],
@@ -231,6 +236,39 @@ def test_views_that_do_not_do(views):
     model = SparseKernelCCA(max_support=5).fit(X, Y)
     with pytest.raises(ValueError, match="y has 3 columns, but the second view had 2"):
         model.transform(X, X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.transform(X, Y[:7])
+
+
+CRITERIA = [
+    {},
+    {"criterion": "covariance"},
+    {"center": False},
+    {"n_candidates": 1},
+    {"n_candidates": 5, "criterion": "covariance"},
+]
+
+
+@pytest.mark.parametrize("how", CRITERIA, ids=str)
+@pytest.mark.parametrize("tol", [0.0, 1e-10])
+def test_rounding_is_not_taken_for_a_kernel_that_is_not_definite(rng, how, tol):
+    """Correlation cares not how little is left of a row, down to noise."""
+    for n in (20, 60, 150):
+        X = rng.standard_normal((n, 1))
+        Y = X**2 + 0.1 * rng.standard_normal((n, 1))
+        model = SparseKernelCCA(1, tol=tol, **how).fit(X, Y)
+        for path, view in ((model.path_.first, X), (model.path_.second, Y)):
+            K = Gaussian("median").bind(view)(view[model.support_])
+            np.testing.assert_allclose(path.triangle @ path.triangle.T, K, atol=1e-6)
+
+
+def test_variates_have_variance(rng):
+    """Five points span four directions about their mean: a fifth would be noise."""
+    X, Y = rng.standard_normal((5, 3)), rng.standard_normal((5, 2))
+    model = SparseKernelCCA(5).fit(X, Y)
+    assert (model.n_support_, model.n_components_) == (5, 4)
+    T, U = model.transform(*(rng.standard_normal((50, view)) for view in (3, 2)))
+    assert max(np.abs(T).max(), np.abs(U).max()) < 100
 
 
 @pytest.mark.slow

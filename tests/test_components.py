@@ -79,6 +79,24 @@ def test_choice_is_the_literal_one(X, kernel):
     )
 
 
+@pytest.mark.parametrize("n, d", [(58, 2), (65, 2), (69, 1), (176, 2), (135, 1)])
+def test_choice_is_exact_where_little_is_left(rng, n, d):
+    """By the criterion in long double, while 1e-8 of the trace is left."""
+    X = rng.standard_normal((n, d))
+    model = SparseKernelPCA(60).fit(X)
+    K = Gaussian(model.gamma_)(X).astype(np.longdouble)
+    whole, share = np.trace(K), 1.0
+    for i in model.support_:
+        share = np.trace(K) / whole
+        if share < 1e-8:
+            break
+        is_open = np.diag(K) > 1e-10
+        scores = (K[:, is_open] ** 2).sum(axis=0) / np.diag(K)[is_open]
+        assert (K[:, i] ** 2).sum() / K[i, i] >= (1 - 1e-5) * scores.max()
+        K = K - np.outer(K[:, i], K[:, i]) / K[i, i]
+    assert share < 1e-6
+
+
 @pytest.mark.parametrize("kernel", KERNELS[:5], ids=str)
 def test_each_step_leaves_the_smallest_trace(X, kernel):
     """Theorem 1 of the paper, step by step: the quotient is the drop of the trace."""
@@ -133,7 +151,7 @@ def test_recomputed_blocks_change_nothing(rng):
 
 
 def test_memory_that_cannot_do(X):
-    with pytest.raises(ValueError, match="max_memory allows 0 MiB.*max_support"):
+    with pytest.raises(ValueError, match="max_memory allows 0.1 MiB.*max_support"):
         exact(25, Gaussian(1.0), max_memory="100 kB").fit(X)
 
 
@@ -220,6 +238,25 @@ def test_exhausted_it_is_kernel_pca(X):
     assert model.path_.residuals[-1] < 1e-10
 
 
+@pytest.mark.parametrize("how", [{}, {"n_candidates": 1}, {"n_candidates": 7}])
+@pytest.mark.parametrize("tol", [0.0, 1e-10])
+def test_rounding_is_not_taken_for_a_kernel_that_is_not_definite(rng, how, tol):
+    """On a line most rows are in the span of a few; in any order, the rest is noise."""
+    X = rng.standard_normal((150, 1))
+    for seed in range(3):
+        model = SparseKernelPCA(None, tol=tol, random_state=seed, **how).fit(X)
+        assert model.stop_reason_.startswith("exhausted")
+        assert model.path_.residuals[-1] < 1e-6
+
+
+def test_all_rows_are_no_wish(X):
+    """Asked for more than there is, or for all."""
+    for n_components in (None, 1000):
+        model = SparseKernelPCA(n_components, kernel="laplacian").fit(X)
+        assert model.n_support_ == 150
+        assert model.stop_reason_.startswith("exhausted")
+
+
 def test_rank_is_found(X):
     model = SparseKernelPCA(None, kernel="linear").fit(X)
     assert model.n_support_ == X.shape[1]
@@ -293,6 +330,11 @@ def test_share(X, share):
     captured = 1 - model.path_.residuals / model.path_.residuals[0]
     assert captured[-2] < share <= captured[-1]
     assert model.stop_reason_.startswith("share")
+
+
+def test_shares_of_other_types(X):
+    n = SparseKernelPCA(0.5).fit(X).n_components_
+    assert SparseKernelPCA(np.float32(0.5)).fit(X).n_components_ == n < 150
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.5])
@@ -506,12 +548,32 @@ def indefinite(A, B):
         ({"tol": -1.0}, "tol=-1.0 must be"),
         ({"max_memory": "much"}, "max_memory='much'"),
         ({"n_components": "bound", "delta": 2.0}, "delta=2.0 must be"),
+        ({"delta": "small"}, "delta='small' must be"),
+        ({"verbose": "much"}, "verbose='much' must be"),
     ],
     ids=str,
 )
 def test_what_is_wrong(X, how, words):
     with pytest.raises(ValueError, match=words):
         SparseKernelPCA(**{"n_components": 20, **how}).fit(X)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-80, 1e80, 1e160])
+@pytest.mark.parametrize("n_candidates", [None, 10])
+def test_values_whose_squares_are_out_of_range(X, scale, n_candidates):
+    model = SparseKernelPCA(3, kernel="linear", n_candidates=n_candidates)
+    with pytest.raises(ValueError, match="k.x, x. (up to|from 0 to 0)"):
+        model.fit(scale * X)
+    np.testing.assert_array_equal(
+        model.fit(scale**0.25 * X).support_, model.fit(X).support_
+    )
+
+
+def test_huge_values_off_the_diagonal():
+    K = np.eye(30)
+    K[25, 28] = K[28, 25] = 1e200
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        SparseKernelPCA(10, kernel="precomputed").fit(K)
 
 
 def test_what_is_wrong_later(X):

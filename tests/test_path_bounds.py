@@ -10,6 +10,7 @@ from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import KMPClassifier, KMPRegressor, bounds, datasets
+from pursuit.dictionaries import Features, ManyWidths
 from pursuit.kernels import median_gamma
 
 FIXED = {"gamma": "median", "alpha": 1e-3}
@@ -64,6 +65,30 @@ def test_theorem_3_with_other_models(sinc, how):
     model = KMPRegressor(selection=None, max_support=8, **FIXED, **how).fit(X, y)
     found = model.path_.bound(alpha=0.1)
     np.testing.assert_allclose(found.values, literal_theorem_3(model, X, y, 0.1))
+
+
+@pytest.mark.parametrize(
+    "dictionary, n_each",
+    [(Features(), 0), (ManyWidths(multiples=(0.5, 1.0, 2.0)), 3)],
+)
+def test_theorem_3_with_atoms_that_have_no_row_of_their_own(sinc, dictionary, n_each):
+    """They were chosen from more functions than rows, and leave more rows to err on."""
+    X, y = sinc
+    X = np.c_[X, X**2, X**3]
+    model = KMPRegressor(
+        dictionary=dictionary, alpha=0.0, selection=None, max_support=3
+    ).fit(X, y)
+    assert np.all(model.path_.bound("vc", alpha=1e-12).values == np.inf)
+    is_wrong = np.abs(model.truncate(0).predict(X) - y) > 0.3
+    assert model.path_.bound("vc", alpha=0.3)[0] == bounds.vc(
+        120, 0, is_wrong.sum(), dimension=1, n_candidates=max(120, 120 * n_each)
+    )
+    curve = model.path_.bound("vc", alpha=100.0)
+    expected = [
+        bounds.vc(120, k, 0, dimension=k + 1, n_candidates=max(120, 120 * n_each))
+        for k in range(len(curve))
+    ]
+    np.testing.assert_allclose(curve.values, expected)
 
 
 def test_default_alpha(sinc):
@@ -227,6 +252,12 @@ def test_bounds_that_are_not_about_the_model(iris):
     both = KMPRegressor(selection=None, **FIXED).fit(X, np.c_[y, y]).path_
     with pytest.raises(ValueError, match="one output, not 2"):
         both.bound()
+
+
+def test_several_outputs(sinc):
+    X, y = sinc
+    with pytest.raises(ValueError, match="about one output, y has 2"):
+        KMPRegressor(selection="bound").fit(X, np.c_[y, y])
 
 
 def test_parameters_are_cloned():

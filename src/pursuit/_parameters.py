@@ -32,6 +32,29 @@ def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
     raise ValueError(f"{name}={value!r} must be a positive finite number{also}.")
 
 
+def probability(name: str, value: Any) -> float:
+    """Return a number between 0 and 1, neither included."""
+    if is_number(value) and 0 < value < 1:
+        return float(value)
+    raise ValueError(f"{name}={value!r} must be a number between 0 and 1.")
+
+
+def row_count(name: str, value: Any, n_rows: int, words: tuple[Any, ...]) -> int:
+    """Return a number of rows given as such or as a share of all rows.
+
+    The words are what else may be said, for the error.
+    """
+    if is_whole(value, 1):
+        return int(value)
+    if is_number(value) and not isinstance(value, WHOLE) and 0.0 < value <= 1.0:
+        return max(1, int(np.ceil(value * n_rows)))
+    also = "".join(f" or {word!r}" for word in words)
+    raise ValueError(
+        f"{name}={value!r} must be a whole number of at least 1, a share between 0 "
+        f"and 1 of the training rows{also}."
+    )
+
+
 def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ()) -> Any:
     """Return a whole number of at least ``least``, or one of the words as it is."""
     if any(
@@ -51,6 +74,12 @@ def thread_limit(n_jobs: Any) -> int:
     if n_jobs is None or n_jobs == -1:
         return 1 << 30
     return int(whole_number("n_jobs", n_jobs, 1, (None, -1)))
+
+
+def check_whole(name: str, value: Any, wanted: str) -> None:
+    """Raise a ValueError unless ``value`` is None, a whole number or a truth value."""
+    if value is not None and not isinstance(value, (*WHOLE, *_FLAGS)):
+        raise ValueError(f"{name}={value!r} must be {wanted}.")
 
 
 def check_flag(name: str, value: Any) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+# Rows that are turned into bytes at a time.
+_AT_ONCE = 256
 
 
 def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -30,6 +34,15 @@ def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return used[first[order]], set_of_row
 
 
+def _row_bytes(X: np.ndarray, rows: np.ndarray) -> Iterator[bytes]:
+    for start in range(0, len(rows), _AT_ONCE):
+        # Adding zero makes -0.0 the same bytes as 0.0.
+        block = X[rows[start : start + _AT_ONCE]] + 0.0
+        contents, width = block.tobytes(), block.itemsize * block.shape[1]
+        for i in range(len(block)):
+            yield contents[i * width : (i + 1) * width]
+
+
 def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
     """Return a number for each of the rows that follows from its contents and a seed.
 
@@ -37,6 +50,7 @@ def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
     rows are told apart by their index.
     """
     key = int(seed).to_bytes(8, "little")
+    contents: Iterable[bytes]
     if X is None:
         contents = [int(i).to_bytes(8, "little") for i in rows]
     elif sp.issparse(X):
@@ -50,7 +64,6 @@ def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
             for i in rows
         ]
     else:
-        # Adding zero makes -0.0 the same bytes as 0.0.
-        contents = [(X[i] + 0.0).tobytes() for i in rows]
+        contents = _row_bytes(X, rows)
     digests = [blake2b(c, digest_size=8, key=key).digest() for c in contents]
     return np.frombuffer(b"".join(digests), dtype=np.uint64)

@@ -11,12 +11,12 @@ along a path may still tell where to stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from math import e, inf, isfinite, lgamma, log, log2, sqrt
-from typing import Any
+from math import e, inf, lgamma, log, log2, sqrt
 
 import numpy as np
+
+from ._bound import Bound, BoundCurve
+from ._parameters import is_number, positive_number, probability
 
 __all__ = [
     "Bound",
@@ -30,88 +30,6 @@ __all__ = [
     "svm_leave_one_out",
     "vc",
 ]
-
-
-class Bound(float):
-    """A bound's value, and the largest value of the loss that it bounds.
-
-    Parameters
-    ----------
-    value : float
-    ceiling : float
-        The loss never exceeds it, so a bound of this much or more says nothing.
-    """
-
-    ceiling: float
-
-    def __new__(cls, value: float, ceiling: float = 1.0) -> Bound:  # noqa: D102
-        bound = super().__new__(cls, value)
-        bound.ceiling = float(ceiling)
-        return bound
-
-    def __getnewargs__(self) -> Any:
-        return float(self), self.ceiling
-
-    @property
-    def is_vacuous(self) -> bool:
-        """Whether the loss could not be larger anyway."""
-        return not self < self.ceiling
-
-    def __repr__(self) -> str:
-        note = f", vacuous: the loss is at most {self.ceiling:g}"
-        return f"Bound({float(self):.6g}{note if self.is_vacuous else ''})"
-
-    __str__ = __repr__
-
-
-@dataclass(frozen=True, eq=False)
-class BoundCurve:
-    """A bound at sizes 0, 1, ... of a path; an array where one is wanted.
-
-    Attributes
-    ----------
-    kind : str
-        Which bound.
-    values : ndarray of shape (n_steps + 1,)
-    ceiling : float
-        The largest value of the loss.
-    """
-
-    kind: str
-    values: np.ndarray
-    ceiling: float = 1.0
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, size: Any) -> Any:
-        found = self.values[size]
-        return Bound(found, self.ceiling) if np.ndim(found) == 0 else found
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return np.array(self.values, dtype=dtype)
-
-    @property
-    def best_size(self) -> int:
-        """The size of the lowest bound, the smallest of several."""
-        return int(np.argmin(self.values))
-
-    @property
-    def lowest(self) -> Bound:
-        """The lowest bound."""
-        return Bound(self.values.min(), self.ceiling)
-
-    @property
-    def is_vacuous(self) -> bool:
-        """Whether even the lowest says nothing."""
-        return self.lowest.is_vacuous
-
-    def __repr__(self) -> str:
-        return (
-            f"BoundCurve({self.kind!r}, lowest {self.lowest!r} at size "
-            f"{self.best_size} of {len(self) - 1})"
-        )
-
 
 # -- classifiers -------------------------------------------------------------------
 
@@ -159,7 +77,8 @@ def mdl(
     Assumes independent rows, and ``N``, ``e`` and ``p`` fixed beforehand: a code would
     have to name them too, which the report leaves out as small.  Vapnik's theorem is
     about two classes.  For more, the report divides by :math:`\log_2 c`; the union
-    bound behind it supports ``label_bits=1`` only.
+    bound behind it supports ``label_bits=1`` only.  More errors than guessing makes,
+    :math:`l (c-1)/c`, would be fewer to describe again: they count as so many.
 
     References
     ----------
@@ -168,10 +87,12 @@ def mdl(
     """
     _check_counts(n_samples=n_samples, n_errors=n_errors, n_candidates=n_candidates)
     _check_share("n_errors", n_errors, "n_samples", n_samples)
-    delta = _checked_delta(delta)
-    if n_classes < 2:
+    delta = probability("delta", delta)
+    if not n_classes >= 2:
         raise ValueError(f"n_classes={n_classes!r} must be at least 2.")
     per_label = log2(n_classes) if label_bits is None else label_bits
+    positive_number("label_bits", per_label)
+    n_errors = min(n_errors, n_samples * (n_classes - 1) // n_classes)
     wrong = _log_binomial(n_samples, n_errors) + n_errors * log(n_classes - 1)
     nats = wrong + _log_class_size(n_candidates, n_chosen, weight_bits, n_weights)
     return Bound(2 * nats / (n_samples * per_label) - 2 / n_samples * log(delta))
@@ -215,7 +136,7 @@ def finite_class(
     _check_share("n_errors", n_errors, "n_samples", n_samples)
     nats = _log_class_size(n_candidates, n_chosen, weight_bits, n_weights)
     rate = n_errors / n_samples
-    a = (nats - log(_checked_delta(delta))) / n_samples
+    a = (nats - log(probability("delta", delta))) / n_samples
     return Bound(rate + a * (1 + sqrt(1 + 2 * rate / a)))
 
 
@@ -239,6 +160,7 @@ def svm_leave_one_out(n_support: float, n_samples: int) -> Bound:
     .. [1] V. Vapnik, "The Nature of Statistical Learning Theory", 1995.
     """
     _check_counts(n_support=n_support, n_samples=n_samples)
+    _check_share("n_support", n_support, "n_samples", n_samples)
     return Bound(n_support / n_samples)
 
 
@@ -251,15 +173,18 @@ def vc(
     n_errors: int,
     *,
     dimension: int | None = None,
+    n_candidates: int | None = None,
     delta: float = 0.05,
 ) -> Bound:
     r"""Bound the share of rows with ``|f(x) - y| > alpha`` (Theorem 3).
 
     .. math:: \frac{2}{m-k-t} \left[ (d+1) \log_2 \frac{4e(m-k-t)}{d+1} +
-        k \log_2 \frac{em}{k} + t \log_2 \frac{e(m-k)}{t} +
+        k \log_2 \frac{eM}{k} + t \log_2 \frac{e(m-k)}{t} +
         \log_2 \frac{2m^2}{\delta} \right]
 
-    A term ``k log(./k)`` or ``t log(./t)`` is 0 at 0.
+    A term ``k log(./k)`` or ``t log(./t)`` is 0 at 0, and ``d + 1`` counts as at most
+    ``4 (m-k-t)``, beyond which the first term would fall again: the inequality of
+    Sauer behind it ends there.
 
     Parameters
     ----------
@@ -271,28 +196,35 @@ def vc(
         ``t``, rows outside these with a training error above ``alpha``.
     dimension : int, optional
         ``d``, functions in the span; ``k`` if not given, ``k + 1`` with a constant.
+    n_candidates : int, optional
+        ``M``, functions that the ``k`` were chosen from; ``m``, one for each row, if
+        not given: more with several kernels or widths.
     delta : float
         The probability with which the bound may fail.
 
     Notes
     -----
-    Assumes independent rows and an ``alpha`` fixed beforehand.  It holds for every
-    function in the span of the chosen kernels, so for any loss, ridge or weights, and
-    for all ``k`` and ``t`` at once.  Logarithms are to base 2.
+    Assumes independent rows, and ``alpha`` and the kernels with their widths fixed
+    beforehand.  It holds for every function in the span of the chosen kernels, so for
+    any loss, ridge or weights, and for all ``k`` and ``t`` at once.  Logarithms are to
+    base 2.
 
     References
     ----------
     .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
     """
     _check_counts(n_samples=n_samples, n_chosen=n_chosen, n_errors=n_errors)
-    delta = _checked_delta(delta)
+    delta = probability("delta", delta)
     m, k, t = n_samples, n_chosen, n_errors
     _check_share("n_chosen + n_errors", k + t, "n_samples", m)
     d = k if dimension is None else dimension
+    M = m if n_candidates is None else n_candidates
+    _check_counts(dimension=d, n_candidates=M)
+    _check_share("n_chosen", k, "n_candidates", M)
     rest = m - k - t
     if rest == 0:
         return Bound(inf)
-    bits = (d + 1) * log2(4 * e * rest / (d + 1)) + _times_log2(k, e * m)
+    bits = _times_log2(min(d + 1, 4 * rest), 4 * e * rest) + _times_log2(k, e * M)
     bits += _times_log2(t, e * (m - k)) + log2(2 * m**2 / delta)
     return Bound(2 / rest * bits)
 
@@ -385,11 +317,12 @@ def compression_penalty(
     n_samples: int, n_chosen: int, *, sup: float, delta: float
 ) -> float:
     """Return what :func:`kpca_compression` adds to the residual: it grows with size."""
-    m, t = n_samples, n_chosen
+    m, t, delta = n_samples, n_chosen, probability("delta", delta)
+    positive_number("sup", sup)
     if m == t:
         return inf
     nats = t * log(e * m / t) if t else 0.0
-    nats += log(2 * m / _checked_delta(delta))
+    nats += log(2 * m / delta)
     return sup * sqrt(nats / (2 * (m - t)))
 
 
@@ -437,9 +370,12 @@ def kpca_eigenvalues(
        IEEE Transactions on Information Theory 51, 2510-2522, 2005.
     """
     _check_counts(n_samples=n_samples, n_components=n_components, tail=tail)
+    _check_counts(mean_squared_diagonal=mean_squared_diagonal)
+    _check_share("n_components", n_components, "n_samples", n_samples)
+    positive_number("sup", sup)
     m, t = n_samples, n_components
     value = tail / m + (1 + sqrt(t)) / sqrt(m) * sqrt(2 * mean_squared_diagonal)
-    value += sup * sqrt(18 / m * log(2 * m / _checked_delta(delta)))
+    value += sup * sqrt(18 / m * log(2 * m / probability("delta", delta)))
     return Bound(value, sup)
 
 
@@ -471,12 +407,16 @@ def kpca_curve(
     ----------
     .. [1] As :func:`kpca_eigenvalues`.
     """
+    K = np.asarray(K, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all():
+        raise ValueError(f"K of shape {K.shape} must be square and finite.")
     m = len(K)
     diagonal = np.diagonal(K)
     sup = float(diagonal.max()) if sup is None else sup
     values = np.maximum(np.linalg.eigvalsh(K)[::-1], 0.0)
     tails = np.append(values[::-1].cumsum()[::-1], 0.0)
     last = m if n_components is None else min(n_components, m)
+    _check_counts(n_components=last)
     square = float(np.mean(diagonal**2))
     found = [
         kpca_eigenvalues(m, t, float(tails[t]), square, sup=sup, delta=delta)
@@ -506,16 +446,10 @@ def _times_log2(n: int, numerator: float) -> float:
     return n * log2(numerator / n) if n else 0.0
 
 
-def _checked_delta(delta: float) -> float:
-    if not 0 < delta < 1:
-        raise ValueError(f"delta={delta!r} must be a number between 0 and 1.")
-    return float(delta)
-
-
 def _check_counts(**values: float) -> None:
     for name, value in values.items():
         least = 1 if name == "n_samples" else 0
-        if not (isfinite(value) and value >= least):
+        if not (is_number(value) and least <= value < inf):
             raise ValueError(
                 f"{name}={value!r} must be a finite number of at least {least}."
             )
@@ -524,43 +458,3 @@ def _check_counts(**values: float) -> None:
 def _check_share(name: str, part: float, of: str, whole: float) -> None:
     if part > whole:
         raise ValueError(f"{name}={part!r} must be at most {of}={whole!r}.")
-
-
-# -- weights in few bits -----------------------------------------------------------
-
-
-def rounded(weights: np.ndarray, bits: int) -> np.ndarray:
-    r"""Return weights on :math:`2^p` equal levels, up to a common positive factor.
-
-    The levels are the middles of :math:`2^p` equal parts of ``[-s, s]``, ``s`` the
-    largest magnitude; the answer is in units of ``s``, which no decision by sign or by
-    the largest output depends on, so nothing but ``p`` bits a weight need be sent.
-    """
-    largest = np.abs(weights).max(initial=0.0)
-    if largest == 0.0:
-        return np.zeros_like(weights)
-    n_levels = 2.0**bits
-    level = np.floor((weights / largest + 1.0) * (n_levels / 2))
-    return (np.clip(level, 0, n_levels - 1) + 0.5) * (2 / n_levels) - 1.0
-
-
-# More bits than this are those of a double.
-MOST_BITS = 52
-# How many numbers of bits are tried at a time.
-_AT_ONCE = 8
-
-
-def fewest_bits(
-    are_kept: Callable[[np.ndarray], np.ndarray], weights: np.ndarray
-) -> int:
-    """Return the fewest bits with which the rounded weights do what they should.
-
-    ``are_kept`` is given several roundings of the weights, stacked, and answers True
-    or False for each.
-    """
-    for start in range(1, MOST_BITS + 1, _AT_ONCE):
-        tried = np.arange(start, min(start + _AT_ONCE, MOST_BITS + 1))
-        kept = are_kept(np.stack([rounded(weights, int(bits)) for bits in tried]))
-        if kept.any():
-            return int(tried[np.argmax(kept)])
-    return 64

@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .bounds import BoundCurve, fewest_bits, finite_class, mdl, vc
+from ._bound import BoundCurve
+from ._parameters import positive_number
+from ._rounding import fewest_bits
+from .bounds import finite_class, mdl, vc
 
 KINDS = ("finite-class", "mdl", "vc")
 
@@ -100,8 +103,8 @@ def check_rule(rule: BoundRule, is_class: bool, n_outputs: int) -> None:
             f"bound='vc' is about one output, not {n_outputs}: use 'finite-class' or "
             "'mdl' for classes, or a model for each output."
         )
-    if rule.alpha is not None and not 0 < rule.alpha < np.inf:
-        raise ValueError(f"alpha={rule.alpha!r} must be a positive finite number.")
+    if rule.alpha is not None:
+        positive_number("alpha", rule.alpha)
 
 
 # -- Theorem 3 ---------------------------------------------------------------------
@@ -119,11 +122,14 @@ def _theorem_3(
         is_wrong = np.abs(values[:, 0] - y) > alpha
         chosen = training.rows[:k]
         is_wrong[chosen[chosen >= 0]] = False
+        # Atoms without a row of their own count as if they had one, so there may be
+        # more errors than other rows.
         yield vc(
             len(y),
             k,
-            int(is_wrong.sum()),
+            min(int(is_wrong.sum()), len(y) - k),
             dimension=k + int(path.has_intercept),
+            n_candidates=max(len(y), training.n_candidates),
             delta=rule.delta,
         )
 

@@ -38,3 +38,18 @@ def choose_among(A, D, least, n_picks):
                     D[i, k] -= g[i] * g[k]
                     A[i, k] += g[i] * (squared * g[k] - q[k]) - q[i] * g[k]
     return picks
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def deflate_pool(U, P, index, own, across, g, q):
+    """Take a direction out of columns and their products, where the index is not -1.
+
+    ``U -= own g'`` and ``P -= own q' + across g'``, in one trip.
+    """
+    for s in range(len(index)):
+        if index[s] >= 0:
+            a, b = own[s], across[s]
+            u, p = U[s], P[s]
+            for j in range(len(g)):
+                u[j] -= a * g[j]
+                p[j] -= a * q[j] + b * g[j]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from .variance import LOOKS_EACH, MOST, DrawnVariance, LargestVariance
 
 REASONS = {
     "interrupted": "interrupted: stopped by the user",
-    "exhausted": "exhausted: no other row lies outside the span of the chosen ones by "
-    "more than tol",
+    "exhausted": "exhausted: none of the other rows to choose from lies outside the "
+    "span of the chosen ones by more than tol",
     "share": "share: as much is captured as was asked for",
     "bound": "bound: no larger subspace can have a lower bound",
     "max_support": "max_support: as many points as were asked for",
@@ -35,8 +36,8 @@ _COUNTED_SHARE = 0.8
 _LEAST_BLOCK = 64
 # Kernel values held at a time where coordinates of all rows are computed: 32 MiB.
 _BLOCK = 1 << 22
-# What a residual may fall below zero by rounding, as a share of the largest k(x, x).
-_NEGATIVE = 1e-6
+# Kernel values whose squares, and sums of them, are numbers.
+_SMALLEST, _LARGEST = 1e-130, 1e130
 
 Stop = Callable[[View, int], str | None]
 
@@ -88,17 +89,18 @@ class Choosing:
         least = 8 * n_rows * _LEAST_BLOCK
         room = int(_COUNTED_SHARE * self.memory / n_views) - state
         if room < least:
-            needed = n_views * (state + least) / _COUNTED_SHARE / 2**20
+            needed = ceil(n_views * (state + least) / _COUNTED_SHARE / 2**20)
             raise ValueError(
-                f"max_memory allows {self.memory / 2**20:.0f} MiB, but choosing "
-                f"{self.max_steps} points among {n_rows} rows needs {needed:.0f} MiB "
+                f"max_memory allows {self.memory / 2**20:.1f} MiB, but choosing "
+                f"{self.max_steps} points among {n_rows} rows needs {needed} MiB "
                 "besides the kernel: raise max_memory, or lower max_support or "
                 "subsample."
             )
         # Drawn candidates are evaluated as they are drawn: nothing to store.
         room = room if self.n_drawn is None else least
+        squares = diagonal(kernel, points)
         atoms = _functions(kernel, points).on(points, room)
-        return View(atoms, diagonal(kernel, points), self.max_steps, self.tol)
+        return View(atoms, squares, self.max_steps, self.tol)
 
     def run(self, choice: Steps, stop: Callable[[], str | None], view: View) -> str:
         """Take steps to their end, with a progress bar; return why they ended."""
@@ -112,6 +114,8 @@ class Choosing:
 
             reason = run(choice, self.max_steps, watched)
             progress.show(choice.n_steps, captured=1 - view.residual.sum() / total)
+        if choice.n_steps == len(view.residual):
+            return "exhausted"
         if reason == "interrupted":
             if not choice.n_steps:
                 raise KeyboardInterrupt
@@ -140,6 +144,11 @@ def diagonal(kernel: Kernel | None, X: Any) -> np.ndarray:
             f"The kernel has k(x, x) from {values.min():g} to {values.max():g}; it "
             "must be positive semi-definite and not zero on all rows."
         )
+    if not _SMALLEST < values.max() < _LARGEST:
+        raise ValueError(
+            f"The kernel has k(x, x) up to {values.max():g}, whose square is out of "
+            "the range of numbers: scale X."
+        )
     return values
 
 
@@ -155,7 +164,7 @@ def choose_points(
         rng = np.random.default_rng(how.seed)
         choice = DrawnVariance(view, how.max_steps, how.n_drawn, rng)
     reason = how.run(choice, lambda: stop(view, choice.n_steps), view)
-    rows, triangle = how.rows(choice.atoms), checked_triangle(view, choice.atoms)
+    rows, triangle = how.rows(choice.atoms), triangle_of(view, choice.atoms)
     if how.sample is None:
         # An interrupt may have come between the factor's step and the choice's.
         blocks = iter([(view.factor[: choice.n_steps].T,)])
@@ -176,17 +185,8 @@ def choose_points(
     )
 
 
-def checked_triangle(view: View, chosen: np.ndarray) -> np.ndarray:
-    """Return Cholesky's factor of the chosen points' kernel values.
-
-    A ValueError says where the diagonal became negative on the way.
-    """
-    lowest, largest = view.residual.min(), view.diagonal.max()
-    if lowest < -_NEGATIVE * largest:
-        raise ValueError(
-            "The kernel is not positive semi-definite: after "
-            f"{view.n_steps} steps a row has the squared residual {lowest:g}."
-        )
+def triangle_of(view: View, chosen: np.ndarray) -> np.ndarray:
+    """Return Cholesky's factor of the chosen points' kernel values."""
     return np.tril(view.factor[: len(chosen), chosen].T)
 
 

@@ -35,7 +35,7 @@ class LargestCorrelation(Steps):
         self.views, self._center = (first, second), center
         self._by_covariance = by_covariance
         ones = np.ones((1, first.atoms.n_rows))
-        self._squares = [v.atoms.squared_norms(ones)[0] for v in self.views]
+        self._squares = [v.squares() for v in self.views]
         self._means = [v.atoms.correlate(ones)[0] / ones.size for v in self.views]
         self._floors = [1e-14 * s for s in self._squares]
         self._cross = _cross_products(first.atoms, second.atoms)
@@ -48,9 +48,13 @@ class LargestCorrelation(Steps):
             if i < 0:
                 return False
             U = [view.columns(np.array([i]))[0] for view in self.views]
-            if self._holds(i, U, scores[i]):
+            if not self._holds(i, U, scores[i]):
+                continue
+            noisy = [v for v, u in zip(self.views, U, strict=True) if v.is_noise(i, u)]
+            if not noisy:
                 self._take(i, U, scores[i] - _offset(self._by_covariance))
                 return True
+            noisy[0].close(i)
 
     def _scores(self) -> np.ndarray:
         n = self.views[0].atoms.n_rows if self._center else 0

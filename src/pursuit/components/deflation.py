@@ -29,6 +29,14 @@ from pursuit._threads import one_blas_thread
 # for choosing anew with the exact value.
 DRIFT = 1e-6
 
+# What rounding leaves of a residual of 0, as a share of k(x, x): no tol is below it.
+_ROUNDING = 1e-13
+# What a residual may fall below zero by rounding, as a share of the largest k(x, x).
+_NEGATIVE = 1e-6
+# A column may take this much more out of a row than the row has left; above, it is
+# noise where the residual of its own row is a share below the second of k(x, x).
+_EXCESS, _FAINT = 1e-13, 1e-4
+
 
 class View:
     """One kernel on the rows, deflated step by step.
@@ -54,7 +62,8 @@ class View:
     ) -> None:
         self.atoms = atoms
         self.diagonal, self.residual = diagonal, diagonal.copy()
-        self._least = tol * diagonal
+        self._least = max(tol, _ROUNDING) * diagonal
+        self._largest = float(diagonal.max())
         self._factor = np.empty((max_steps, atoms.n_rows))
         self.n_steps = 0
         self._is_taken = np.zeros(atoms.n_rows, dtype=bool)
@@ -68,6 +77,21 @@ class View:
     def is_open(self) -> np.ndarray:
         """Which rows lie outside the span."""
         return (self.residual > self._least) & ~self._is_taken
+
+    def squares(self) -> np.ndarray:
+        """Return the sums of squares of the columns of ``K``, in one pass.
+
+        By the inequality of Cauchy and Schwarz they are at most ``K_ii trace(K)``: a
+        ValueError says where not.
+        """
+        sums = self.atoms.squared_norms(np.ones((1, self.atoms.n_rows)))[0]
+        most = self.diagonal * self.diagonal.sum()
+        if not np.all(sums <= (1 + _NEGATIVE) * most + _NEGATIVE * most.max()):
+            raise ValueError(
+                "The kernel is not positive semi-definite: values are larger than the "
+                "diagonal allows."
+            )
+        return sums
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """Return some columns (b, l) of ``K_n``."""
@@ -85,12 +109,36 @@ class View:
             P -= self.atoms.matmul(inside, self.factor)
         return P
 
+    def is_noise(self, i: int, u: np.ndarray) -> bool:
+        """Return whether column ``u`` of row ``i`` is what rounding left of it.
+
+        A criterion that does not ask for a large residual may choose rows close to the
+        span one after the other, each of which multiplies the errors of the earlier.
+        """
+        if u[i] > _FAINT * self.diagonal[i]:
+            return False
+        excess = (u * (u / u[i]) - self.residual).max()
+        return bool(excess > _EXCESS * self._largest)
+
+    def close(self, index: np.ndarray | int) -> None:
+        """Count rows as inside the span."""
+        self._is_taken[index] = True
+
     def deflate(self, i: int, g: np.ndarray) -> None:
-        """Take the direction ``g``, that of row ``i``, out."""
+        """Take the direction ``g``, that of row ``i``, out.
+
+        A ValueError says where the diagonal becomes negative.
+        """
         self._factor[self.n_steps] = g
         self.n_steps += 1
         self.residual -= g**2
         self._is_taken[i] = True
+        lowest = self.residual.min()
+        if not lowest >= -_NEGATIVE * self._largest:
+            raise ValueError(
+                "The kernel is not positive semi-definite: after "
+                f"{self.n_steps} steps a row has the squared residual {lowest:g}."
+            )
 
 
 class Steps:

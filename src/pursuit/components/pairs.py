@@ -9,7 +9,7 @@ import numpy as np
 
 from pursuit.kernels import Kernel
 
-from .choosing import Choosing, checked_triangle, coordinate_blocks, diagonal
+from .choosing import Choosing, coordinate_blocks, diagonal, triangle_of
 from .correlation import DrawnCorrelation, LargestCorrelation
 from .subspaces import SubspacePath, mean_products
 
@@ -87,7 +87,7 @@ def choose_pairs(
         )
     reason = how.run(choice, lambda: None, first)
     rows = how.rows(choice.atoms)
-    triangles = [checked_triangle(view, choice.atoms) for view in (first, second)]
+    triangles = [triangle_of(view, choice.atoms) for view in (first, second)]
     blocks = [
         coordinate_blocks(k, Z, rows, triangle)
         for k, Z, triangle in zip(kernels, data, triangles, strict=True)

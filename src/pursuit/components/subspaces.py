@@ -142,7 +142,7 @@ def mean_products(blocks: Iterable[tuple[np.ndarray, ...]]) -> tuple[Any, ...]:
     """
     n, total, products = 0, np.zeros(0), np.zeros((0, 0))
     for block in blocks:
-        Z = np.concatenate(block, axis=1)
+        Z = np.concatenate(block, axis=1) if len(block) > 1 else block[0]
         if not n:
             total, products = np.zeros(Z.shape[1]), np.zeros((Z.shape[1],) * 2)
         n += len(Z)

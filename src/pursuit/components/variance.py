@@ -6,12 +6,16 @@ import numpy as np
 
 from pursuit._loops import first_largest
 
-from ._loops import choose_among
+from ._loops import choose_among, deflate_pool
 from .deflation import DRIFT, Steps, View
 
 # A pooled column whose residual fell below this share of what it was when it was
 # fetched lost digits with it, and is fetched afresh.
 _STALE = 1e-2
+
+# The sums follow the steps with errors of about 1e-16 of their first values, which fall
+# with the square of the trace: below this share of it they are computed anew.
+_WORN = 1e-3
 
 # Columns fetched at a pass, at the least and at the most; columns among which the next
 # winners are foreseen, for each of them.
@@ -33,13 +37,15 @@ class LargestVariance(Steps):
     def __init__(self, view: View, max_steps: int) -> None:
         super().__init__(max_steps)
         self.view = view
-        self._sums = view.atoms.squared_norms(np.ones((1, view.atoms.n_rows)))[0]
+        self._sums = view.squares()
+        self._left = view.residual.sum()
         self._pool = _Pool(view)
         self._steps_a_round = float(_FEWEST)
         self._latest = 0
 
     def step(self) -> bool:
         """Take one step; return False where no candidate is left."""
+        self._renew_if_worn()
         while True:
             scores = self._scores()
             i = first_largest(scores)
@@ -51,6 +57,18 @@ class LargestVariance(Steps):
             elif self._holds(i, slot, scores[i]):
                 self._take(i, slot, scores[i])
                 return True
+
+    def _renew_if_worn(self) -> None:
+        """Compute all sums anew where little is left of what they were."""
+        left = self.view.residual.sum()
+        if not 0 < left < _WORN * self._left:
+            return
+        self._left = left
+        for start in range(0, len(self._sums), MOST):
+            index = np.arange(start, min(start + MOST, len(self._sums)))
+            U = self.view.columns(index)
+            self._sums[index] = np.einsum("ij,ij->i", U, U)
+            self.view.residual[index] = U[np.arange(len(U)), index]
 
     def _scores(self) -> np.ndarray:
         view = self.view
@@ -114,7 +132,10 @@ class LargestVariance(Steps):
 
 
 class _Pool:
-    """Columns ``U`` (b, l) of ``K_n`` with their products ``P = U K_n``."""
+    """Columns ``U`` (b, l) of ``K_n`` with their products ``P = U K_n``.
+
+    The index of one that was dropped is -1, until the next trim removes it.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -139,32 +160,25 @@ class _Pool:
     def deflate(self, g: np.ndarray, q: np.ndarray, squared: float) -> None:
         """Take ``g`` out of all, with ``q = K_n g``."""
         own = g[self.index]
-        self.P -= np.outer(own, q)
-        self.P -= np.outer(q[self.index] - own * squared, g)
-        self.U -= np.outer(own, g)
+        across = q[self.index] - own * squared
+        deflate_pool(self.U, self.P, self.index, own, across, g, q)
 
     def drop(self, slot: int) -> None:
         """Forget one column."""
-        self._keep(np.arange(len(self.index)) != slot)
+        self.index[slot] = -1
 
     def drop_stale(self) -> None:
         """Forget those that are in the span, or lost digits on the way there."""
         left = self._view.residual[self.index]
         is_open = self._view.is_open[self.index]
-        self._keep(is_open & (left > _STALE * self._at_first))
+        self.index[~is_open | (left <= _STALE * self._at_first)] = -1
 
     def trim(self, n: int, scores: np.ndarray) -> None:
         """Keep the ``n`` of the highest scores."""
-        order = np.argsort(-scores[self.index], kind="stable")
-        is_kept = np.zeros(len(order), dtype=bool)
-        is_kept[order[:n]] = True
-        self._keep(is_kept)
-
-    def _keep(self, which: np.ndarray) -> None:
-        if which.all():
-            return
-        self.index, self._at_first = self.index[which], self._at_first[which]
-        self.U, self.P = self.U[which], self.P[which]
+        order = np.argsort(-np.where(self.index >= 0, scores[self.index], -1.0))
+        kept = np.sort(order[: min(n, np.count_nonzero(self.index >= 0))])
+        self.index, self._at_first = self.index[kept], self._at_first[kept]
+        self.U, self.P = self.U[kept], self.P[kept]
 
 
 class DrawnVariance(Steps):
@@ -193,12 +207,13 @@ class DrawnVariance(Steps):
             U = [view.columns(drawn) for view in self.views]
             scores = self._scored(drawn, U)
             best = first_largest(scores)
-            if best >= 0:
-                self._take(drawn[best], [u[best] for u in U], scores[best])
-                return True
-            for view in self.views:
+            if best < 0:
                 # None of those drawn adds anything: they need not be drawn again.
-                view.residual[drawn] = 0.0
+                self.views[0].close(drawn)
+            elif not self._took(drawn[best], [u[best] for u in U], scores[best]):
+                self.views[0].close(drawn[best])
+            else:
+                return True
 
     def _scored(self, drawn: np.ndarray, U: list[np.ndarray]) -> np.ndarray:
         (view,), (u,) = self.views, U
@@ -209,10 +224,15 @@ class DrawnVariance(Steps):
         np.divide(sums, residual, out=scores, where=view.is_open[drawn])
         return scores
 
-    def _take(self, i: int, U: list[np.ndarray], score: float) -> None:
-        for view, u in zip(self.views, U, strict=True):
+    def _took(self, i: int, U: list[np.ndarray], score: float) -> bool:
+        """Take a row, unless its columns are but noise."""
+        pairs = list(zip(self.views, U, strict=True))
+        if any(view.is_noise(i, u) for view, u in pairs):
+            return False
+        for view, u in pairs:
             view.deflate(i, u / np.sqrt(u[i]))
         self._record(i, self._gain(score))
+        return True
 
     def _gain(self, score: float) -> float:
         return score

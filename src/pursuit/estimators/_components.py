@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pursuit._memory import budget
-from pursuit._parameters import WHOLE, is_number, whole_number
+from pursuit._parameters import check_whole, is_number, row_count, whole_number
 from pursuit._rows import row_digests
 from pursuit.components.choosing import Choosing
 from pursuit.kernels import Kernel, as_kernel
@@ -85,6 +85,7 @@ def choosing(
     tol = estimator.tol
     if not is_number(tol) or not 0 <= tol < 1:
         raise ValueError(f"tol={tol!r} must be a number from 0 to less than 1.")
+    check_whole("verbose", estimator.verbose, "True, False or a whole number")
     return Choosing(
         max_steps=n_sampled if wanted is None else min(wanted, n_sampled),
         sample=sample,
@@ -92,7 +93,7 @@ def choosing(
         tol=float(tol),
         memory=budget(estimator.max_memory),
         seed=seed,
-        verbose=estimator.verbose,
+        verbose=int(estimator.verbose or 0),
     )
 
 
@@ -127,15 +128,7 @@ def _sample_size(value: Any, n_rows: int) -> int:
         return n_rows
     if isinstance(value, str) and value == "auto":
         return SAMPLED_ROWS
-    if is_number(value):
-        if isinstance(value, WHOLE) and value >= 1:
-            return int(value)
-        if not isinstance(value, WHOLE) and 0.0 < value <= 1.0:
-            return max(1, int(np.ceil(value * n_rows)))
-    raise ValueError(
-        f"subsample={value!r} must be a whole number of at least 1, a share between 0 "
-        "and 1 of the rows, 'auto' or None."
-    )
+    return row_count("subsample", value, n_rows, ("auto", None))
 
 
 PARAMETERS = """degree : int, default=3
@@ -151,7 +144,7 @@ PARAMETERS = """degree : int, default=3
         with 95 % certainty. None: all, for the exact choice.
     tol : float, default=1e-10
         A row whose squared distance from the span of the chosen ones is below this
-        share of ``k(x, x)`` counts as inside.
+        share of ``k(x, x)`` (at the least 1e-13, for rounding) counts as inside.
     max_memory : int, str or None, default=None
         What the fit may use: bytes, or a text such as "1 GiB". None: half of the free
         memory. Kernel values that do not fit are computed again at each pass, with

@@ -14,9 +14,12 @@ from pursuit._parameters import (
     WHOLE,
     check_choice,
     check_flag,
+    check_whole,
     is_number,
     is_whole,
     positive_number,
+    probability,
+    row_count,
 )
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
@@ -132,8 +135,8 @@ def _check_words(estimator: Any) -> None:
     check_choice("selection", estimator.selection, SELECTIONS)
     for name in ("fit_intercept", "redraw_candidates"):
         check_flag(name, getattr(estimator, name))
-    _check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
-    _check_whole("verbose", estimator.verbose, "True, False or a whole number")
+    check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
+    check_whole("verbose", estimator.verbose, "True, False or a whole number")
     if estimator.selection == "loo" and estimator.method == "basic":
         raise ValueError(
             "selection='loo' needs a least-squares fit at each step, which "
@@ -200,11 +203,6 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
 # -- one parameter each ------------------------------------------------------------
 
 
-def _check_whole(name: str, value: Any, wanted: str) -> None:
-    if value is not None and not isinstance(value, (*WHOLE, bool, np.bool_)):
-        raise ValueError(f"{name}={value!r} must be {wanted}.")
-
-
 def _number(
     name: str, value: Any, low: float, high: float = np.inf, word: str | None = None
 ) -> float:
@@ -219,25 +217,12 @@ def _number(
     return float(value)
 
 
-def _count(name: str, value: Any, n_rows: int) -> int:
-    """Return a number of rows given as such or as a share of all rows."""
-    if is_number(value):
-        if isinstance(value, WHOLE) and value >= 1:
-            return int(value)
-        if not isinstance(value, WHOLE) and 0.0 < value <= 1.0:
-            return max(1, int(np.ceil(value * n_rows)))
-    raise ValueError(
-        f"{name}={value!r} must be a whole number of at least 1, a share between 0 "
-        "and 1 of the training rows, or None."
-    )
-
-
 def _max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
     value = estimator.max_support
     if value is None:
         wanted = int(np.clip(10 * np.sqrt(n_distinct), 100, 1000))
     else:
-        wanted = _count("max_support", value, n_distinct)
+        wanted = row_count("max_support", value, n_distinct, (None,))
     # The basic method may come back to a point any number of times.
     return wanted if estimator.method == "basic" else min(wanted, n_candidates)
 
@@ -249,7 +234,7 @@ def _candidates(
     value, n_distinct = estimator.n_candidates, len(distinct)
     if value is None:
         return np.arange(n_distinct), 59 if estimator.redraw_candidates else None
-    n = min(_count("n_candidates", value, n_distinct), n_distinct)
+    n = min(row_count("n_candidates", value, n_distinct, (None,)), n_distinct)
     if estimator.redraw_candidates:
         return np.arange(n_distinct), n
     # By content, so that neither the order of rows nor repeated rows matter.
@@ -276,14 +261,13 @@ def _patience(value: Any, selection: str | None) -> Patience:
 def _bound(estimator: Any, is_class: bool, n_outputs: int, loss: Loss) -> BoundRule:
     """Return which bound chooses the size; checked only where one does."""
     check_choice("bound", estimator.bound, ("auto", *KINDS))
-    alpha, delta = estimator.bound_alpha, estimator.delta
+    alpha = estimator.bound_alpha
     if alpha is not None:
         positive_number("bound_alpha", alpha)
-    if not is_number(delta) or not 0 < delta < 1:
-        raise ValueError(f"delta={delta!r} must be a number between 0 and 1.")
+    delta = probability("delta", estimator.delta)
     is_named = estimator.bound != "auto"
     rule = BoundRule(
-        estimator.bound if is_named else default_kind(is_class), alpha, float(delta)
+        estimator.bound if is_named else default_kind(is_class), alpha, delta
     )
     if estimator.selection == "bound":
         check_rule(rule, is_class, n_outputs)
@@ -353,11 +337,7 @@ def _folds(
 ) -> list[np.ndarray]:
     """Return the held-out rows of each fold; none where the rows are too few."""
     if selection == "validation":
-        share = estimator.validation_fraction
-        if not is_number(share) or not 0.0 < share < 1.0:
-            raise ValueError(
-                f"validation_fraction={share!r} must be a number between 0 and 1."
-            )
+        share = probability("validation_fraction", estimator.validation_fraction)
         part = hold_out(contents, y, weight, share, seed, is_class)
         return [] if part is None else [part]
     if isinstance(estimator.cv, WHOLE) and not isinstance(estimator.cv, bool):

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular, svd
+from scipy.linalg import solve_triangular
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -17,14 +17,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit import bounds
 from pursuit._parameters import (
+    check_choice,
     check_flag,
     is_number,
     is_whole,
+    positive_number,
     whole_number,
 )
+from pursuit.components.canonical import canonical_directions, correlations
 from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
-from pursuit.components.subspaces import SubspacePath
 from pursuit.estimators._components import (
     PARAMETERS,
     bound_kernel,
@@ -34,9 +36,6 @@ from pursuit.estimators._components import (
 )
 from pursuit.expansions import kernel_blocks
 from pursuit.kernels import Kernel
-
-# Below this share of the largest variance a direction is noise.
-_FLAT = 1e-12
 
 
 class SparseKernelCCA(  # noqa: D101
@@ -57,10 +56,12 @@ class SparseKernelCCA(  # noqa: D101
     Parameters
     ----------
     n_components : int, default=2
-        The number of pairs of canonical variates; at most as many as chosen pairs.
+        The number of pairs of canonical variates; at most as many as the chosen pairs
+        span directions.
     kernel, kernel_y : str, callable or kernel object, default="rbf" and None
         Positive semi-definite kernels of the two views, as in
-        :class:`SparseKernelPCA`. None: `kernel` for both.
+        :class:`SparseKernelPCA`. None: `kernel` for both. Cross-validation slices
+        the columns of a precomputed `X`, not those of a precomputed `y`.
     gamma, gamma_y : float, {{"median", "scale", "auto"}} or None, default="median"
         The kernels' widths, for kernels given by name. A word stands for a number of
         its own in each view. `gamma_y` "same", the default: as `gamma`.
@@ -204,7 +205,7 @@ class SparseKernelCCA(  # noqa: D101
         self._set_path(path, *points)
         self.stop_reason_ = REASONS[path.stop_reason]
         scores = self._scores(0, X), self._scores(1, Y)
-        self.correlations_ = _correlations(*scores)
+        self.correlations_ = correlations(*scores)
         self._gaps = np.abs(scores[0] - scores[1])
         return self
 
@@ -212,10 +213,7 @@ class SparseKernelCCA(  # noqa: D101
         whole_number("n_components", self.n_components, 1)
         whole_number("max_support", self.max_support, 1, (None,))
         check_flag("center", self.center)
-        if self.criterion not in ("correlation", "covariance"):
-            raise ValueError(
-                f"criterion={self.criterion!r} must be 'correlation' or 'covariance'."
-            )
+        check_choice("criterion", self.criterion, ("correlation", "covariance"))
         if not is_number(self.alpha) or not 0 <= self.alpha < np.inf:
             raise ValueError(
                 f"alpha={self.alpha!r} must be a finite number of at least 0."
@@ -269,8 +267,10 @@ class SparseKernelCCA(  # noqa: D101
     def _set_path(self, path: PairedPath, x_points: Any, y_points: Any) -> None:
         """Find the canonical variates in the chosen subspaces."""
         n = len(path)
-        self.n_components_ = min(int(self.n_components), n)
-        directions = _canonical_directions(path, self.center, float(self.alpha))
+        directions = canonical_directions(path, self.center, float(self.alpha))
+        self.n_components_ = min(int(self.n_components), directions[0].shape[1])
+        if not self.n_components_:
+            raise ValueError("One of the views is constant on the training rows.")
         views = (path.first, path.second)
         self.x_weights_, self.y_weights_ = (
             solve_triangular(view.triangle.T, W[:, : self.n_components_]).T
@@ -304,7 +304,9 @@ class SparseKernelCCA(  # noqa: D101
                 "number of chosen pairs."
             )
         model = copy.copy(self)
-        del model.correlations_, model._gaps
+        for name in ("correlations_", "_gaps"):
+            if hasattr(model, name):
+                delattr(model, name)
         points = (
             points if kernel is None else points[:n]
             for kernel, points in zip(
@@ -337,10 +339,12 @@ class SparseKernelCCA(  # noqa: D101
             Those of the second view, where it was given.
         """
         check_is_fitted(self, "x_weights_")
-        x_scores = self._scores(0, self._checked(X))
+        X = self._checked(X)
         if y is None:
-            return x_scores
-        return x_scores, self._scores(1, self._checked_second(y))
+            return self._scores(0, X)
+        Y = self._checked_second(y)
+        check_consistent_length(X, Y)
+        return self._scores(0, X), self._scores(1, Y)
 
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         """Fit, and return the canonical variates of the first view.
@@ -374,7 +378,7 @@ class SparseKernelCCA(  # noqa: D101
         correlations : ndarray of shape (n_components,)
             0 where a variate is constant.
         """
-        return _correlations(*self.transform(X, y))
+        return correlations(*self.transform(X, y))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean correlation of the pairs of variates on these data.
@@ -419,8 +423,12 @@ class SparseKernelCCA(  # noqa: D101
                 "A truncated model does not know the training rows: fit one with "
                 f"max_support={self.n_support_}."
             )
-        if not is_number(alpha) or not 0 < alpha < np.inf:
-            raise ValueError(f"alpha={alpha!r} must be a positive finite number.")
+        positive_number("alpha", alpha)
+        if not is_whole(component, 0) or component >= self.n_components_:
+            raise ValueError(
+                f"component={component!r} must be a whole number from 0 to "
+                f"{self.n_components_ - 1}."
+            )
         m, k = len(self._gaps), self.n_support_
         outside = np.setdiff1d(np.arange(m), self.support_)
         t = int((self._gaps[outside, component] > alpha).sum())
@@ -437,7 +445,8 @@ class SparseKernelCCA(  # noqa: D101
             Z = check_square_or_support(Z, n, self.support_, ("X", "y")[view])
         out = np.empty((Z.shape[0], self.n_components_))
         for rows, K in kernel_blocks(kernel, Z, points):
-            out[rows] = K @ weights.T - offset
+            np.matmul(K, weights.T, out=out[rows])
+            out[rows] -= offset
         return out
 
     def _checked(self, X: Any) -> Any:
@@ -472,42 +481,3 @@ class SparseKernelCCA(  # noqa: D101
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _canonical_directions(
-    path: PairedPath, center: bool, alpha: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the directions, as columns in the coordinates of the two subspaces.
-
-    By singular values of the cross-covariance after both views are made white; scaled
-    to unit variance.
-    """
-    C = path.cross_covariance(center)
-    roots = [_whitening(view, center, alpha) for view in (path.first, path.second)]
-    U, _, Vt = svd(roots[0].T @ C @ roots[1], full_matrices=False)
-    largest = np.abs(U).argmax(axis=0)
-    sign = np.where(U[largest, np.arange(U.shape[1])] < 0, -1.0, 1.0)
-    directions = []
-    for view, root, V in zip(
-        (path.first, path.second), roots, (U * sign, Vt.T * sign), strict=True
-    ):
-        W = root @ V
-        variance = np.einsum("ij,ik,kj->j", W, view.covariance(center), W)
-        directions.append(W / np.sqrt(np.where(variance > 0, variance, 1.0)))
-    return directions[0], directions[1]
-
-
-def _whitening(view: SubspacePath, center: bool, alpha: float) -> np.ndarray:
-    """Return ``A`` with ``A' (C + ridge I) A = I``."""
-    C = view.covariance(center)
-    ridge = max(alpha, _FLAT) * np.trace(C)
-    L = cholesky(C + ridge * np.eye(len(C)), lower=True)
-    return solve_triangular(L, np.eye(len(C)), lower=True).T
-
-
-def _correlations(T: np.ndarray, U: np.ndarray) -> np.ndarray:
-    T, U = T - T.mean(axis=0), U - U.mean(axis=0)
-    norms = np.sqrt((T**2).sum(axis=0) * (U**2).sum(axis=0))
-    out = np.zeros(T.shape[1])
-    np.divide((T * U).sum(axis=0), norms, out=out, where=norms > 0)
-    return out

@@ -20,6 +20,7 @@ from pursuit._parameters import (
     check_flag,
     is_number,
     is_whole,
+    probability,
     whole_number,
 )
 from pursuit.components.choosing import (
@@ -64,8 +65,9 @@ class SparseKernelPCA(  # noqa: D101
     n_components : int, float, "bound" or None, default=100
         The number of components; at most as many as there are independent rows. A
         share below 1: chosen points until they capture this share of the mean
-        ``k(x, x)``. "bound": as many as give the lowest bound on the residual of new
-        points (Corollary 1 of [1]_). None: until all is captured up to `tol`.
+        ``k(x, x)`` of the rows to choose from. "bound": as many as give the lowest
+        bound on the residual of new points (Corollary 1 of [1]_). None: until all is
+        captured up to `tol`.
     kernel : str, callable or kernel object, default="rbf"
         A positive semi-definite kernel: a name ("rbf", "poly", "linear", "laplacian",
         "cosine", "precomputed"), a callable ``k(X, Y)`` that returns a matrix, or a
@@ -187,6 +189,7 @@ class SparseKernelPCA(  # noqa: D101
             The fitted transformer.
         """
         check_flag("center", self.center)
+        probability("delta", self.delta)
         is_pairwise = is_precomputed(self.kernel)
         accepted = False if is_pairwise else "csr"
         X = validate_data(self, X, accept_sparse=accepted, dtype=np.float64)
@@ -206,12 +209,17 @@ class SparseKernelPCA(  # noqa: D101
     def _is_by_bound(self) -> bool:
         return isinstance(self.n_components, str) and self.n_components == "bound"
 
+    def _is_by_share(self) -> bool:
+        value: Any = self.n_components
+        is_real = is_number(value) and not isinstance(value, WHOLE)
+        return bool(is_real and 0 < value < 1)
+
     def _wanted_support(self) -> int | None:
         """Return how many points are to be chosen at the most."""
         value: Any = self.n_components
-        is_share = is_number(value) and not isinstance(value, WHOLE) and 0 < value < 1
         is_count = is_whole(value, 1)
-        if not (value is None or self._is_by_bound() or is_share or is_count):
+        is_other = value is None or self._is_by_bound() or self._is_by_share()
+        if not (is_count or is_other):
             raise ValueError(
                 f"n_components={value!r} must be a whole number of at least 1, a share "
                 "between 0 and 1, 'bound' or None."
@@ -225,8 +233,8 @@ class SparseKernelPCA(  # noqa: D101
         if self._is_by_bound():
             sup = float(diagonal(kernel, X).max())
             return until_bound(X.shape[0], sup, self.delta)
-        if isinstance(self.n_components, float):
-            return until_share(self.n_components)
+        if self._is_by_share():
+            return until_share(float(self.n_components))  # type: ignore[arg-type]
         return never
 
     def _set_path(self, path: SubspacePath, points: Any) -> None:
@@ -290,7 +298,8 @@ class SparseKernelPCA(  # noqa: D101
         X = self._checked(X)
         out = np.empty((X.shape[0], self.n_components_))
         for rows, K in kernel_blocks(self._kernel, X, self.support_vectors_):
-            out[rows] = K @ self.components_.T - self._offset
+            np.matmul(K, self.components_.T, out=out[rows])
+            out[rows] -= self._offset
         return out
 
     def inverse_transform(self, X: Any) -> np.ndarray:

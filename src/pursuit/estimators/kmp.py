@@ -93,6 +93,12 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
             The fitted model.
         """
         several = not is_named(self.loss, Poisson) and self.selection != "bound"
+        n_outputs = (*getattr(y, "shape", ()), 1, 1)[1]
+        if self.selection == "bound" and n_outputs > 1:
+            raise ValueError(
+                f"selection='bound' is about one output, y has {n_outputs}: fit a "
+                "model for each, or use selection='cv'."
+            )
         X, y = self._validated(X, y, multi_output=several, y_numeric=True)
         Y = np.asarray(y, dtype=np.float64)
         self._is_single_output = Y.ndim == 1

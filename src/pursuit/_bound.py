@@ -1,0 +1,89 @@
+"""A bound's value, and its course along a path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+class Bound(float):
+    """A bound's value, and the largest value of the loss that it bounds.
+
+    Parameters
+    ----------
+    value : float
+    ceiling : float
+        The loss never exceeds it, so a bound of this much or more says nothing.
+    """
+
+    ceiling: float
+
+    def __new__(cls, value: float, ceiling: float = 1.0) -> Bound:
+        bound = super().__new__(cls, value)
+        bound.ceiling = float(ceiling)
+        return bound
+
+    def __getnewargs__(self) -> Any:
+        return float(self), self.ceiling
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the loss could not be larger anyway."""
+        return not self < self.ceiling
+
+    def __repr__(self) -> str:
+        note = f", vacuous: the loss is at most {self.ceiling:g}"
+        return f"Bound({float(self):.6g}{note if self.is_vacuous else ''})"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, eq=False)
+class BoundCurve:
+    """A bound at sizes 0, 1, ... of a path; an array where one is wanted.
+
+    Attributes
+    ----------
+    kind : str
+        Which bound.
+    values : ndarray of shape (n_steps + 1,)
+    ceiling : float
+        The largest value of the loss.
+    """
+
+    kind: str
+    values: np.ndarray
+    ceiling: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, size: Any) -> Any:
+        found = self.values[size]
+        return Bound(found, self.ceiling) if np.ndim(found) == 0 else found
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype)
+
+    @property
+    def best_size(self) -> int:
+        """The size of the lowest bound, the smallest of several."""
+        return int(np.argmin(self.values))
+
+    @property
+    def lowest(self) -> Bound:
+        """The lowest bound."""
+        return Bound(self.values.min(), self.ceiling)
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether even the lowest says nothing."""
+        return self.lowest.is_vacuous
+
+    def __repr__(self) -> str:
+        return (
+            f"BoundCurve({self.kind!r}, lowest {self.lowest!r} at size "
+            f"{self.best_size} of {len(self) - 1})"
+        )

@@ -1,0 +1,61 @@
+"""Canonical correlations in the subspaces that chosen pairs span."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular, svd
+
+from .pairs import PairedPath
+from .subspaces import SubspacePath
+
+# Below this share of the total variance a direction is noise.
+_FLAT = 1e-12
+
+
+def canonical_directions(
+    path: PairedPath, center: bool, alpha: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the directions, as columns in the coordinates of the two subspaces.
+
+    By singular values of the cross-covariance after both views are made white; scaled
+    to unit variance.  Those without variance in one of the views are left out: k points
+    span k - 1 directions about their mean.
+    """
+    C = path.cross_covariance(center)
+    roots = [_whitening(view, center, alpha) for view in (path.first, path.second)]
+    U, _, Vt = svd(roots[0].T @ C @ roots[1], full_matrices=False)
+    largest = np.abs(U).argmax(axis=0)
+    sign = np.where(U[largest, np.arange(U.shape[1])] < 0, -1.0, 1.0)
+    W = [root @ V for root, V in zip(roots, (U * sign, Vt.T * sign), strict=True)]
+    views = zip((path.first, path.second), W, strict=True)
+    variances = [_variances(view.covariance(center), w) for view, w in views]
+    is_real = (variances[0] > 0) & (variances[1] > 0)
+    first, second = (
+        w[:, is_real] / np.sqrt(variance[is_real])
+        for w, variance in zip(W, variances, strict=True)
+    )
+    return first, second
+
+
+def _variances(C: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Return the variances of directions, 0 for noise."""
+    variances = np.einsum("ij,ik,kj->j", W, C, W)
+    norms = np.einsum("ij,ij->j", W, W)
+    return np.where(variances > _FLAT * np.trace(C) * norms, variances, 0.0)
+
+
+def _whitening(view: SubspacePath, center: bool, alpha: float) -> np.ndarray:
+    """Return ``A`` with ``A' (C + ridge I) A = I``."""
+    C = view.covariance(center)
+    ridge = max(alpha, _FLAT) * np.trace(C)
+    L = cholesky(C + ridge * np.eye(len(C)), lower=True)
+    return solve_triangular(L, np.eye(len(C)), lower=True).T
+
+
+def correlations(T: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """Return the correlations of the columns of two arrays, 0 where one is constant."""
+    T, U = T - T.mean(axis=0), U - U.mean(axis=0)
+    norms = np.sqrt((T**2).sum(axis=0) * (U**2).sum(axis=0))
+    out = np.zeros(T.shape[1])
+    np.divide((T * U).sum(axis=0), norms, out=out, where=norms > 0)
+    return out

@@ -181,3 +181,15 @@ class Atoms:
         if len(items) == 1 or self.n_threads == 1 or is_worker:
             return [work(item) for item in items]
         return list(self._threads.map(work, items))
+
+    def matmul(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return ``left @ right``, the columns dealt to the threads."""
+        out = np.empty((left.shape[0], right.shape[1]))
+        n_parts = min(self.n_threads, 1 + left.size * right.shape[1] // 1_000_000)
+        bounds = np.linspace(0, right.shape[1], n_parts + 1).astype(int)
+
+        def work(part: slice) -> None:
+            out[:, part] = left @ right[:, part]
+
+        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
+        return out

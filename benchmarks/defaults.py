@@ -18,7 +18,6 @@ import hashlib
 import json
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -31,30 +30,27 @@ from sklearn.model_selection import (
     GridSearchCV,
     KFold,
     StratifiedKFold,
-    train_test_split,
 )
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-from pursuit import datasets
+from pursuit.reproduce import survey_sets
 
 C = [0.1, 1.0, 10.0, 100.0, 1000.0]
 WIDTHS = [1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0]  # times 1 / median squared distance
 EPSILONS = [0.01, 0.1, 0.3]  # times the standard deviation of y
 N_FOLDS = 5
-MAX_TEST = 5000
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How a data set becomes training and test rows."""
+class Plan(survey_sets.Plan):
+    """How a data set becomes training and test rows, and what is searched."""
 
-    n_train: int = 1000
     max_splits: int | None = None
-    views: tuple[str, ...] = ()
-    scale: float | None = None  # divide by it; None: standardise on the training rows
-    regression: bool = False
     largest_c: float = max(C)
+
+    @property
+    def regression(self) -> bool:
+        return not self.is_class
 
 
 @dataclass(frozen=True)
@@ -68,22 +64,6 @@ class Problem:
     y_train: np.ndarray
     X_test: Any
     y_test: np.ndarray
-
-    def scaled(self) -> Problem:
-        """Inputs, and a regression's targets, scaled by the training rows alone."""
-        X_train, X_test = dense(self.X_train), dense(self.X_test)
-        y_train, y_test = self.y_train, self.y_test
-        if self.plan.scale is None:
-            scaler = StandardScaler().fit(X_train)
-            X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
-        else:
-            X_train, X_test = X_train / self.plan.scale, X_test / self.plan.scale
-        if self.plan.regression:
-            center, spread = y_train.mean(), y_train.std()
-            y_train, y_test = (y_train - center) / spread, (y_test - center) / spread
-        return Problem(
-            self.name, self.split, self.plan, X_train, y_train, X_test, y_test
-        )
 
 
 @dataclass(frozen=True)
@@ -112,13 +92,13 @@ PLANS = {
     "pima": Plan(),
     "waveform": Plan(),
     "mushrooms": Plan(n_train=300),
-    "boston": Plan(regression=True),
+    "boston": Plan(is_class=False),
     "mfeat": Plan(views=("fac", "kar")),
     "a9a": Plan(),
     "adult": Plan(),
     "covtype": Plan(),
     # C = 10 is chosen on all three splits; C = 1000 would add some 20 minutes.
-    "california": Plan(regression=True, largest_c=100.0),
+    "california": Plan(is_class=False, largest_c=100.0),
     "mnist": Plan(max_splits=1, scale=255.0),
     "usps": Plan(n_train=1500, max_splits=1, scale=1.0),
 }
@@ -130,23 +110,10 @@ PLANS = {
 def problems(name: str, n_splits: int) -> Iterator[Problem]:
     """The first splits of a set: its own where it has several, else seeded ones."""
     plan = PLANS[name]
-    X, y, own = rows_of(name, plan)
+    _, _, own = survey_sets.rows_of(name, plan)
     for k in range(min(n_splits, n_own_splits(own, plan) or n_splits)):
-        seed = zlib.crc32(f"{name}{k}".encode())
-        train, test = split_rows(y, own, k, plan, seed)
-        yield Problem(name, k, plan, X[train], y[train], X[test], y[test]).scaled()
-
-
-def rows_of(name: str, plan: Plan) -> tuple[Any, np.ndarray, list]:
-    """Inputs, targets and own splits of a set, incomplete rows left out."""
-    bunch = datasets.load(name)
-    X = bunch.data
-    if plan.views:
-        X = np.hstack([bunch.views[view] for view in plan.views])
-    if isinstance(X, np.ndarray) and np.isnan(X).any():
-        complete = ~np.isnan(X).any(axis=1)
-        return X[complete], bunch.target[complete], []
-    return X, bunch.target, bunch.splits
+        part = survey_sets.problem(name, k, plan)
+        yield Problem(name, k, plan, part.X, part.y, part.X_test, part.y_test)
 
 
 def n_own_splits(own: list, plan: Plan) -> int | None:
@@ -156,45 +123,6 @@ def n_own_splits(own: list, plan: Plan) -> int | None:
     if len(own) == 1 and len(own[0][0]) <= plan.n_train:
         return 1
     return len(own) if len(own) > 1 else None
-
-
-def split_rows(
-    y: np.ndarray, own: list, k: int, plan: Plan, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Training and test rows of split k."""
-    if len(own) > 1:
-        return own[k]
-    if own:
-        train, test = own[0]
-    else:
-        n_train = min(2 * len(y) // 3, plan.n_train)
-        train, test = train_test_split(
-            np.arange(len(y)),
-            train_size=n_train,
-            random_state=seed,
-            stratify=None if plan.regression else y,
-        )
-    return (
-        subset(train, y, plan.n_train, plan, seed),
-        subset(test, y, MAX_TEST, plan, seed + 1),
-    )
-
-
-def subset(
-    rows: np.ndarray, y: np.ndarray, size: int, plan: Plan, seed: int
-) -> np.ndarray:
-    """At most `size` of the rows, each class in its proportion."""
-    if len(rows) <= size:
-        return rows
-    labels = None if plan.regression else y[rows]
-    part, _ = train_test_split(
-        rows, train_size=size, random_state=seed, stratify=labels
-    )
-    return part
-
-
-def dense(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
 # The baseline

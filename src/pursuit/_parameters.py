@@ -93,3 +93,12 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")
+
+
+def whole_between(name: str, value: Any, least: int, most: int, what: str) -> int:
+    """Return a whole number of this range; ``what`` says what the most is."""
+    if is_whole(value, least) and value <= most:
+        return int(value)
+    raise ValueError(
+        f"{name}={value!r} must be a whole number from {least} to {most}, {what}."
+    )

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._callbacks import CallbackSupport, StepReporter
+from pursuit._parameters import whole_between
 from pursuit.estimators._learning import is_precomputed
 from pursuit.estimators._planning import make_plan
 from pursuit.expansions import Expansion, value_blocks
@@ -216,14 +217,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             is.
         """
         check_is_fitted(self, "dual_coef_")
-        is_whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool)
-        if not is_whole or not 0 <= n <= len(self.path_):
-            raise ValueError(
-                f"n={n!r} must be a whole number from 0 to {len(self.path_)}, the "
-                "length of the path."
-            )
+        n = whole_between("n", n, 0, len(self.path_), "the length of the path")
         model = copy.copy(self)
-        model.path_ = _forgetful(self.path_.truncate(int(n)))
+        model.path_ = _forgetful(self.path_.truncate(n))
         model._path_functions = self._functions_of(model.path_.support)
         paths = [model.path_] if isinstance(model.path_, Path) else model.path_.paths
         model._set_attributes(_sized(model.path_, [len(p) for p in paths]))

@@ -22,6 +22,7 @@ from pursuit._parameters import (
     is_number,
     is_whole,
     positive_number,
+    whole_between,
     whole_number,
 )
 from pursuit.components.canonical import canonical_directions, correlations
@@ -298,11 +299,7 @@ class SparseKernelCCA(  # noqa: D101
             training rows; this one is left as it is.
         """
         check_is_fitted(self, "x_weights_")
-        if not is_whole(n, 1) or n > self.n_support_:
-            raise ValueError(
-                f"n={n!r} must be a whole number from 1 to {self.n_support_}, the "
-                "number of chosen pairs."
-            )
+        n = whole_between("n", n, 1, self.n_support_, "the number of chosen pairs")
         model = copy.copy(self)
         for name in ("correlations_", "_gaps"):
             if hasattr(model, name):
@@ -315,7 +312,7 @@ class SparseKernelCCA(  # noqa: D101
                 strict=True,
             )
         )
-        model._set_path(self.path_.truncate(int(n)), *points)
+        model._set_path(self.path_.truncate(n), *points)
         return model
 
     # -- using ---------------------------------------------------------------------

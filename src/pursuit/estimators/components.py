@@ -21,6 +21,7 @@ from pursuit._parameters import (
     is_number,
     is_whole,
     probability,
+    whole_between,
     whole_number,
 )
 from pursuit.components.choosing import (
@@ -268,15 +269,11 @@ class SparseKernelPCA(  # noqa: D101
             A fitted copy with at most ``n`` components; this one is left as it is.
         """
         check_is_fitted(self, "components_")
-        if not is_whole(n, 1) or n > self.n_support_:
-            raise ValueError(
-                f"n={n!r} must be a whole number from 1 to {self.n_support_}, the "
-                "number of chosen points."
-            )
+        n = whole_between("n", n, 1, self.n_support_, "the number of chosen points")
         model = copy.copy(self)
         points = self.support_vectors_
         model._set_path(
-            self.path_.truncate(int(n)), points if self._kernel is None else points[:n]
+            self.path_.truncate(n), points if self._kernel is None else points[:n]
         )
         return model
 

@@ -20,8 +20,20 @@ _TILE = 256
 _TILES_A_THREAD = 4
 
 
+class _Gaussians(Centered):
+    """Gaussians of height 1, of which a kind says how it evaluates them."""
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the values (n, M) at the rows of X."""
+        return self.evaluator(X, np.float64)(slice(None)).T
+
+    def scale(self, X: Any, weight: np.ndarray) -> float:
+        """Return 1, the size at the center."""
+        return 1.0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class VariedGaussians(Centered):
+class VariedGaussians(_Gaussians):
     """exp(-gamma_i ‖x - z_i‖²): Gaussians of which each has its own width.
 
     Several may stand on one point: they share its distances.
@@ -51,14 +63,6 @@ class VariedGaussians(Centered):
             gammas=self.gammas[index],
             place=place,
         )
-
-    def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
-        return self.evaluator(X, np.float64)(slice(None)).T
-
-    def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return 1, the size at the center."""
-        return 1.0
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
         """Return what evaluates any of them on the rows of X, one a row."""
@@ -97,7 +101,7 @@ class VariedGaussians(Centered):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OrientedGaussianFunctions(Centered):
+class OrientedGaussianFunctions(_Gaussians):
     """exp(-½ δᵀ C_i⁻¹ δ), δ = x - z_i: Gaussians stretched along directions.
 
     ``C_i = σ²I + Σ_j (λ_ij - σ²) v_ij v_ijᵀ`` with σ² = 1/(2 gamma), so that
@@ -122,14 +126,6 @@ class OrientedGaussianFunctions(Centered):
     def gamma(self) -> float | None:  # type: ignore[override]
         """The width across the directions."""
         return self.width
-
-    def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
-        return self.evaluator(X, np.float64)(slice(None)).T
-
-    def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return 1, the size at the center."""
-        return 1.0
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
         """Return what evaluates any of them on the rows of X, one a row."""

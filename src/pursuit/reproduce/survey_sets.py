@@ -79,7 +79,7 @@ class Problem:
 
 def problem(name: str, split: int, plan: Plan) -> Problem:
     """Return one split of a set, the same whatever else is run."""
-    X, y, own = _rows(name, plan)
+    X, y, own = rows_of(name, plan)
     seed = zlib.crc32(f"{name}{split}".encode())
     train, test = _split(y, own, split, plan, seed)
     A, B = _dense(X[train]), _dense(X[test])
@@ -98,7 +98,7 @@ def problem(name: str, split: int, plan: Plan) -> Problem:
     return Problem(A, target, B, target_test)
 
 
-def _rows(name: str, plan: Plan) -> tuple[Any, np.ndarray, list[Any]]:
+def rows_of(name: str, plan: Plan) -> tuple[Any, np.ndarray, list[Any]]:
     """Return inputs, targets and own splits, incomplete rows left out."""
     if name in SHIPPED:
         X, y = SHIPPED[name](return_X_y=True)

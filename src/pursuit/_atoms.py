@@ -8,9 +8,8 @@ the *rows* of ``A`` (M, l), so that one atom is contiguous in memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from threading import current_thread
 from typing import Any
 
 import numpy as np
@@ -62,8 +61,8 @@ class Atoms:
         self._evaluate, self._block, self._stored = evaluate, block, stored
         self.n_passes = 0
         self.n_threads = allowed_threads()
-        self._name = f"pursuit-{id(self)}"
-        self._threads = ThreadPoolExecutor(self.n_threads, self._name)
+        self._threads = ThreadPoolExecutor(max(1, self.n_threads - 1), "pursuit")
+        self._is_sharing = False
 
     @property
     def is_stored(self) -> bool:
@@ -175,12 +174,30 @@ class Atoms:
         self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
 
     def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Return ``work`` of each item, computed in the threads of this operator."""
-        # A thread that waits for threads of its own pool may wait for ever.
-        is_worker = current_thread().name.startswith(self._name)
-        if len(items) == 1 or self.n_threads == 1 or is_worker:
+        """Return ``work`` of each item, done by this thread and those of the operator.
+
+        Work that comes to it again, within an item, is done in the thread it is in.
+        """
+        if len(items) == 1 or self.n_threads == 1 or self._is_sharing:
             return [work(item) for item in items]
-        return list(self._threads.map(work, items))
+        results: list[Any] = [None] * len(items)
+        left = enumerate(items)
+
+        def share() -> None:
+            for i, item in left:
+                results[i] = work(item)
+
+        self._is_sharing = True
+        n_others = min(self.n_threads, len(items)) - 1
+        others = [self._threads.submit(share) for _ in range(n_others)]
+        try:
+            share()
+        finally:
+            wait(others)
+            self._is_sharing = False
+        for other in others:
+            other.result()
+        return results
 
     def matmul(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return ``left @ right``, the columns dealt to the threads."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._loops import fold, quantise, scan
+from ._loops import fold, quantise, round_to, scan
 
 # An image of fewer numbers an atom tells nothing.
 _SHORTEST = 16
@@ -73,10 +73,8 @@ class Image:
     def rounded(self, v: np.ndarray) -> tuple[np.ndarray, float]:
         """Return a vector as whole numbers, and their unit."""
         v = self._folded(v[None])[0]
-        unit = float(np.abs(v).max()) / _LARGEST
-        if not 0.0 < unit < np.inf:
-            return np.zeros(len(v), dtype=np.int16), 0.0
-        return np.rint(v / unit).astype(np.int16), unit
+        whole = np.empty(len(v), dtype=np.int16)
+        return whole, round_to(v, _LARGEST, whole)
 
     def correlate(
         self, part: slice, v: np.ndarray, unit: float, out: np.ndarray

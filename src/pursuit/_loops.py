@@ -151,19 +151,36 @@ def inner(R, q, w):
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
 def take_out(u, Q, w, h):
-    """Take the directions ``Q`` out of ``u``, one after the other.
+    """Take the directions ``Q`` out of ``u``, four at a time, one four after the other.
 
     What was taken is added to ``h``; returns the squared norm that is left.
     """
-    for j in range(Q.shape[0]):
+    n, width = Q.shape
+    whole = n // 4 * 4
+    for j in range(0, whole, 4):
+        q0, q1, q2, q3 = Q[j], Q[j + 1], Q[j + 2], Q[j + 3]
+        t0 = t1 = t2 = t3 = 0.0
+        for i in range(width):
+            x = w[i] * u[i]
+            t0 += x * q0[i]
+            t1 += x * q1[i]
+            t2 += x * q2[i]
+            t3 += x * q3[i]
+        for i in range(width):
+            u[i] -= (t0 * q0[i] + t1 * q1[i]) + (t2 * q2[i] + t3 * q3[i])
+        h[j] += t0
+        h[j + 1] += t1
+        h[j + 2] += t2
+        h[j + 3] += t3
+    for j in range(whole, n):
         total = 0.0
-        for i in range(u.shape[0]):
+        for i in range(width):
             total += w[i] * u[i] * Q[j, i]
-        for i in range(u.shape[0]):
+        for i in range(width):
             u[i] -= total * Q[j, i]
         h[j] += total
     squared = 0.0
-    for i in range(u.shape[0]):
+    for i in range(width):
         squared += w[i] * u[i] * u[i]
     return squared
 
@@ -214,6 +231,21 @@ def quantise(A, Z, scale):
         factor = 127.0 / top
         for i in range(A.shape[1]):
             Z[k, i] = np.int8(np.int32(np.rint(A[k, i] * factor)))
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER | {"nnan"})
+def round_to(v, largest, out):
+    """Write ``v`` as whole numbers up to ``largest``; return their unit, or 0."""
+    top = 0.0
+    for i in range(v.shape[0]):
+        top = max(top, abs(v[i]))
+    unit = top / largest
+    if not 0.0 < unit < np.inf:
+        out[:] = 0
+        return 0.0
+    for i in range(v.shape[0]):
+        out[i] = np.int16(np.int32(np.rint(v[i] / unit)))
+    return unit
 
 
 @njit(cache=True, nogil=True)

@@ -41,8 +41,8 @@ _CONSTANT = 1e-14
 # A correlation below this share of |atom| |y| is round-off.
 NOISE = 4e-16
 
-# An atom that keeps less than this share of its squared length when foreseen directions
-# are taken out lost digits: they are taken out again.
+# An atom that keeps less than this share of its squared length when the span is taken
+# out lost digits: it is taken out again.
 _LOST = 1e-2
 
 # Relative difference between the recurrences' gain and the exact one that calls for
@@ -265,8 +265,9 @@ class Pursuit(Steps):
     ) -> tuple[np.ndarray, float]:
         """Take the span out of atom ``k``; return what was taken, squared norm left.
 
-        Correlations known from earlier passes tell most of it; what rounding left
-        behind, and directions only foreseen, are taken out afterwards.
+        Correlations known from earlier passes tell most of it; directions only
+        foreseen are taken out afterwards.  Where little is left, all are once more:
+        what rounding left behind would then count.
         """
         is_orthogonal = self.problem.is_orthogonal
         known = self._basis_size if is_orthogonal else self._offset
@@ -274,8 +275,8 @@ class Pursuit(Steps):
         h = np.zeros(len(Q))
         h[:known] = self._P[:known, k]
         u -= h[:known] @ Q[:known]
-        squared = take_out(u, Q, self._w, h)
-        if squared < _LOST * self._e[k]:
+        squared = take_out(u, Q[known:], self._w, h[known:])
+        if squared < _LOST * (squared + h @ h):
             squared = take_out(u, Q, self._w, h)
         return h, squared
 

@@ -102,9 +102,43 @@ def test_sparse_rows_have_the_folds_of_dense_ones(rng):
     messy.data[:3] = 0.0
     X = messy.toarray()
     wanted = labels(folds_of(sparse.csr_array(X), y))
-    for form in (messy, sparse.csr_matrix(X)):
+    for form in (messy, sparse.csr_matrix(X), X):
         np.testing.assert_array_equal(labels(folds_of(form, y)), wanted)
     assert np.any(messy.data == 0), "the argument was changed"
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_rounding_does_not_deal_the_rows_anew(rows, is_class, rng):
+    """Neither another machine's last digits nor another type change folds (but few)."""
+    X, y, codes = rows
+    y = codes if is_class else y
+    X = 1e5 + X
+    how = {"is_class": is_class}
+    ends = [
+        lambda Z: labels(folds_of(Z, y, **how)),
+        lambda Z: hold_out(Z, y, np.ones(len(y)), 0.3, 0, is_class),
+    ]
+    first = X[:1].repeat(len(X), 0)
+    for end in ends:
+        wanted = end(X)
+        np.testing.assert_array_equal(end(first + (X - first) * (1.0 + 1e-13)), wanted)
+        assert np.mean(end((X - 1e5).astype(np.float32)) == end(X - 1e5)) > 0.9
+
+
+def test_few_rows_move_when_one_comes(rng):
+    X, codes = rng.standard_normal((300, 3)), rng.integers(0, 3, 300).astype(float)
+    wanted = labels(folds_of(X, codes, is_class=True))
+    fewer = labels(folds_of(X[1:], codes[1:], is_class=True))
+    assert np.mean(fewer == wanted[1:]) > 0.9
+
+
+def test_names_of_classes_do_not_matter(rng):
+    X, codes = rng.standard_normal((103, 2)), np.repeat([0.0, 1.0, 2.0], [60, 31, 12])
+    wanted = labels(folds_of(X, codes, is_class=True))
+    for other in ([2.0, 1.0, 0.0], [1.0, 2.0, 0.0]):
+        codes_too = np.array(other)[codes.astype(int)]
+        again = labels(folds_of(X, codes_too, is_class=True))
+        np.testing.assert_array_equal(again, wanted)
 
 
 def test_classes_are_balanced(rng):

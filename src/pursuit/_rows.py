@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,10 @@ import scipy.sparse as sp
 
 # Rows that are turned into bytes at a time.
 _AT_ONCE = 256
+
+# What values are rounded to, at the least, where rounding must not matter: the range
+# of their column over this power of two.
+_BITS = 14
 
 
 def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -24,7 +29,7 @@ def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         first, group = np.arange(len(used)), np.arange(len(used))
     else:
         _, first, group = np.unique(
-            row_digests(X, used, 0), return_index=True, return_inverse=True
+            _digests(_contents(X, used, None)), return_index=True, return_inverse=True
         )
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -34,36 +39,75 @@ def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return used[first[order]], set_of_row
 
 
-def _row_bytes(X: np.ndarray, rows: np.ndarray) -> Iterator[bytes]:
-    for start in range(0, len(rows), _AT_ONCE):
-        # Adding zero makes -0.0 the same bytes as 0.0.
-        block = X[rows[start : start + _AT_ONCE]] + 0.0
-        contents, width = block.tobytes(), block.itemsize * block.shape[1]
-        for i in range(len(block)):
-            yield contents[i * width : (i + 1) * width]
-
-
 def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
     """Return a number for each of the rows that follows from its contents and a seed.
 
-    Equal rows have equal numbers; otherwise they are as good as random.  Without X,
-    rows are told apart by their index.
+    Equal rows have equal numbers; otherwise they are as good as random.  The leading
+    half follows from rounded values: what another machine, or another type of number,
+    makes of the same data changes few of them.  Without X, rows are told apart by
+    their index.
     """
     key = int(seed).to_bytes(8, "little")
-    contents: Iterable[bytes]
     if X is None:
-        contents = [int(i).to_bytes(8, "little") for i in rows]
-    elif sp.issparse(X):
-        X = sp.csr_array(X, copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        ends = X.indptr
-        contents = [
-            X.indices[ends[i] : ends[i + 1]].tobytes()
-            + X.data[ends[i] : ends[i + 1]].tobytes()
-            for i in rows
-        ]
-    else:
-        contents = _row_bytes(X, rows)
+        return _digests((int(i).to_bytes(8, "little") for i in rows), key)
+    units = _units(X, rows)
+    rough, exact = (_digests(_contents(X, rows, u), key) for u in (units, None))
+    half = np.uint64(32)
+    return (rough >> half << half) | (exact >> half)
+
+
+def _digests(contents: Iterable[bytes], key: bytes = b"") -> np.ndarray:
     digests = [blake2b(c, digest_size=8, key=key).digest() for c in contents]
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+
+def _units(X: Any, rows: np.ndarray) -> np.ndarray:
+    """Return what the values of each column are rounded to, a power of two."""
+    low, high = np.full((2, X.shape[1]), np.inf) * [[1.0], [-1.0]]
+    for start in range(0, len(rows), _AT_ONCE):
+        block = X[rows[start : start + _AT_ONCE]]
+        low, high = (
+            np.minimum(low, _flat(block.min(0))),
+            np.maximum(high, _flat(block.max(0))),
+        )
+    # Halves: a range may be too large for a number.
+    _, exponent = np.frexp(0.5 * high - 0.5 * low)
+    return np.ldexp(1.0, np.maximum(exponent + 1 - _BITS, -1000))
+
+
+def _flat(row: Any) -> np.ndarray:
+    return np.ravel(row.toarray() if sp.issparse(row) else row)
+
+
+def _contents(X: Any, rows: np.ndarray, units: np.ndarray | None) -> Iterator[bytes]:
+    """Yield bytes of each row that are equal for equal rows, dense or sparse.
+
+    With units, values are rounded to these.
+    """
+    for places, values in _nonzeros(X, rows, units):
+        yield places.astype(np.int64).tobytes() + values.tobytes()
+
+
+def _nonzeros(
+    X: Any, rows: np.ndarray, units: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the places and values of each row's entries that are not 0."""
+    if sp.issparse(X):
+        X = sp.csr_array(X, copy=True)
+        X.sum_duplicates()
+    for start in range(0, len(rows), _AT_ONCE):
+        block = X[rows[start : start + _AT_ONCE]]
+        ends, places, values = _entries(block)
+        if units is not None:
+            values = np.rint(values / units[places])
+        for i, j in pairwise(ends):
+            kept = np.flatnonzero(values[i:j]) + i
+            yield places[kept], values[kept]
+
+
+def _entries(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the ends of rows, and places and values of their entries."""
+    if sp.issparse(block):
+        return block.indptr, block.indices, block.data
+    n, d = block.shape
+    return np.arange(0, n * d + 1, d), np.tile(np.arange(d), n), np.ravel(block)

@@ -34,13 +34,16 @@ def make_folds(
     seed : int
     is_class : bool
     """
-    used, group, order = _groups(X, y, weight, seed, is_class)
-    n_groups = len(order)
-    n_folds = min(n_folds, n_groups)
-    fold_of_group = np.empty(n_groups, dtype=np.int64)
-    fold_of_group[order] = np.arange(n_groups) % n_folds
-    if not is_class:
-        fold_of_group[order] = _shuffled_rounds(n_groups, n_folds, seed)
+    used, group, level = _groups(X, y, weight, seed, is_class)
+    n_folds = min(n_folds, len(level))
+    if is_class:
+        place, size, start = _places(level)
+        # Parts of the class, not every n-th row: one row more moves few others.
+        fold_of_group = (place * n_folds // size + start) % n_folds
+    else:
+        fold_of_group = np.empty(len(level), dtype=np.int64)
+        order = np.argsort(level, kind="stable")
+        fold_of_group[order] = _shuffled_rounds(len(level), n_folds, seed)
     fold = np.full(len(weight), -1)
     fold[used] = fold_of_group[group]
     return [fold == f for f in range(n_folds)]
@@ -64,8 +67,9 @@ def deal_repeated(
     if X is None or n_sets > FEW_SETS * n_folds or total < n_folds * n_sets:
         return None
     bits = np.asarray(y[used] + 0.0, dtype=np.float64).view(np.uint64)
+    # The leading half of the digests, which rounding does not change.
     contents, content = np.unique(
-        np.stack([digests, bits]), axis=1, return_inverse=True
+        np.stack([digests >> np.uint64(32), bits]), axis=1, return_inverse=True
     )
     content = content.ravel()
     copies = np.bincount(content, weights=weight[used])
@@ -94,17 +98,25 @@ def hold_out(
 ) -> np.ndarray | None:
     """Return which rows are held out, about a share of them, as :func:`make_folds`.
 
-    At equal distances among the rows sorted by ``y``, so that every class and every
-    range of targets has its share; ``None`` where there is but one distinct row.
+    Every class, and every range of targets, has its share; ``None`` where there is but
+    one distinct row.
     """
-    used, group, order = _groups(X, y, weight, seed, is_class)
-    n = len(order)
+    used, group, level = _groups(X, y, weight, seed, is_class)
+    n = len(level)
     if n < 2:
         return None
     n_held = min(max(1, round(share * n)), n - 1)
-    start = np.random.default_rng(seed).random()
-    is_held_group = np.zeros(n, dtype=bool)
-    is_held_group[order[((np.arange(n_held) + start) * n / n_held).astype(int)]] = True
+    first = np.random.default_rng(seed).random()
+    if is_class:
+        place, size, start = _places(level)
+        before, after = start * n_held / n + first, (start + size) * n_held / n + first
+        is_held_group = place < np.floor(after) - np.floor(before)
+    else:
+        # At equal distances among the rows sorted by their targets.
+        order = np.argsort(level, kind="stable")
+        is_held_group = np.zeros(n, dtype=bool)
+        places = ((np.arange(n_held) + first) * n / n_held).astype(int)
+        is_held_group[order[places]] = True
     is_held = np.zeros(len(weight), dtype=bool)
     is_held[used] = is_held_group[group]
     return is_held
@@ -113,19 +125,39 @@ def hold_out(
 def _groups(
     X: Any, y: np.ndarray, weight: np.ndarray, seed: int, is_class: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows in use, their sets of equal rows, and these sets sorted by y."""
+    """Return the rows in use, their sets of equal rows, and class or target of each.
+
+    Sets are in the order of their digests, which is as good as random.
+    """
     used = np.flatnonzero(weight > 0)
     digests = row_digests(X, used, seed)
     _, first, group = np.unique(digests, return_index=True, return_inverse=True)
-    n_groups = len(first)
-    total = np.bincount(group, weights=weight[used])
-    level = np.bincount(group, weights=weight[used] * y[used]) / total
     if is_class:
-        level = np.full(n_groups, np.inf)
+        level = np.full(len(first), np.inf)
         np.minimum.at(level, group, y[used])
-    # Groups are in the order of their digests, so the stable sort deals the rows of
-    # one class (or of neighbouring targets) in an order that is as good as random.
-    return used, group, np.argsort(level, kind="stable")
+        return used, group, level
+    total = np.bincount(group, weights=weight[used])
+    return used, group, np.bincount(group, weights=weight[used] * y[used]) / total
+
+
+def _places(level: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each set's place in its class, the class's size, and where it starts.
+
+    Classes follow each other in the order of their first sets: what they are called
+    does not matter.
+    """
+    _, first, code, counts = np.unique(
+        level, return_index=True, return_inverse=True, return_counts=True
+    )
+    by_class = np.argsort(code, kind="stable")
+    place = np.empty(len(level), dtype=np.int64)
+    place[by_class] = np.arange(len(level)) - np.repeat(
+        np.cumsum(counts) - counts, counts
+    )
+    order = np.argsort(first)
+    start = np.empty(len(counts), dtype=np.int64)
+    start[order] = np.cumsum(counts[order]) - counts[order]
+    return place, counts[code], start[code]
 
 
 def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -148,6 +149,24 @@ def test_the_key_holds_arguments_and_versions(monkeypatch):
     before = key(task)
     monkeypatch.setattr(sys.modules[square.__module__], "CODE_VERSION", 2)
     assert key(task) != before
+
+
+def test_a_module_that_moves_keeps_its_results(monkeypatch, tmp_path):
+    run(experiment(), tmp_path)
+    here = sys.modules[square.__module__]
+    moved = ModuleType(f"elsewhere.{here.__name__.rpartition('.')[2]}")
+    moved.CODE_VERSION = CODE_VERSION
+    monkeypatch.setitem(sys.modules, moved.__name__, moved)
+    monkeypatch.setattr(square, "__module__", moved.__name__)
+    RAN.clear()
+    run(experiment(), tmp_path)
+    assert RAN == []
+
+
+def test_families_are_told_apart_by_their_names():
+    """What is kept of a task is found by the name of its module alone."""
+    names = [family.__name__.rpartition(".")[2] for family in registry.FAMILIES]
+    assert len(set(names)) == len(names)
 
 
 def test_an_interrupted_run_goes_on(tmp_path):

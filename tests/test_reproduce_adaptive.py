@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pursuit import datasets
-from pursuit.reproduce import adaptive
+from pursuit.reproduce.experiments import adaptive
 
 NAMES = ("ripley", "ionosphere", "pima", "titanic")
 SIZES = {

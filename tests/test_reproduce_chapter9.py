@@ -7,17 +7,11 @@ from reference import pursue
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit import datasets
-from pursuit.reproduce import (
-    mushrooms,
-    planes,
-    registry,
-    rivals,
-    survey,
-    survey_sets,
-    thirds,
-    usps_digits,
-)
-from pursuit.reproduce.pursuits import fit_pursuit
+from pursuit.reproduce import registry
+from pursuit.reproduce.experiments import mushrooms, planes, survey, thirds, usps_digits
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.methods.pursuits import fit_pursuit
+from pursuit.reproduce.protocols import survey_sets
 
 
 def need(*names):

@@ -10,19 +10,17 @@ from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from pursuit import CKNNClassifier, HKNNClassifier, datasets
-from pursuit.reproduce import (
+from pursuit.reproduce import running, wording
+from pursuit.reproduce.experiments import (
     density_classifiers,
     digit_densities,
-    digit_images,
     local_neighbors,
-    machines,
-    neighbor_choices,
     neighbor_figures,
     reduced_neighbors,
-    running,
     spirals,
-    wording,
 )
+from pursuit.reproduce.methods import machines, neighbor_choices
+from pursuit.reproduce.protocols import digit_images
 
 TINY = (150, 60, 60)
 

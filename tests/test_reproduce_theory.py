@@ -5,7 +5,7 @@ import pytest
 
 from pursuit import datasets
 from pursuit.kernels import Linear
-from pursuit.reproduce import matching_theory as theory
+from pursuit.reproduce.experiments import matching_theory as theory
 
 
 def test_random_points_capture_what_their_span_holds():

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, datasets
-from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error, resampled_t_test
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.protocols.comparisons import mean_and_error, resampled_t_test
 
 CODE_VERSION = 1
 

@@ -14,9 +14,10 @@ from sklearn.svm import SVC
 from pursuit import KMPClassifier, datasets
 from pursuit.dictionaries import AdaptiveGaussian, Constant, Dictionary, OneKernel
 from pursuit.kernels import Gaussian
-from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error, thirds
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.protocols.comparisons import mean_and_error
+from pursuit.reproduce.protocols.splits import thirds
 
 CODE_VERSION = 1
 

@@ -11,10 +11,11 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from pursuit import datasets
-from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error, resampled_t_test, thirds
-from pursuit.reproduce.pursuits import fit_pursuit
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.methods.pursuits import fit_pursuit
+from pursuit.reproduce.protocols.comparisons import mean_and_error, resampled_t_test
+from pursuit.reproduce.protocols.splits import thirds
 
 CODE_VERSION = 1
 

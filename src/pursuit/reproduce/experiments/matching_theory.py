@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from pursuit import KMPRegressor, SparseKernelPCA, bounds, datasets
 from pursuit.kernels import Gaussian, Kernel, Linear, median_gamma
-from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.protocols.comparisons import mean_and_error
 
 CODE_VERSION = 1
 

@@ -13,10 +13,17 @@ from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.svm import SVC
 
 from pursuit import DensityClassifier, HKNNClassifier, ManifoldParzen, ParzenWindows
-from pursuit.reproduce import machines, pictures
-from pursuit.reproduce.digit_images import QUICK_SIZES, SIZES, Parts, parts, percent
+from pursuit.reproduce import pictures
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.rivals import landmark_regression
+from pursuit.reproduce.methods import machines
+from pursuit.reproduce.methods.rivals import landmark_regression
+from pursuit.reproduce.protocols.digit_images import (
+    QUICK_SIZES,
+    SIZES,
+    Parts,
+    parts,
+    percent,
+)
 from pursuit.reproduce.wording import (
     FEWER,
     OTHER_CHOICE,

@@ -16,10 +16,10 @@ from sklearn.svm import SVC
 
 from pursuit import HKNNClassifier, KMPClassifier, datasets
 from pursuit.kernels import Gaussian
-from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import smoothed
-from pursuit.reproduce.pursuits import fit_pursuit
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.methods.pursuits import fit_pursuit
+from pursuit.reproduce.protocols.digit_images import smoothed
 
 CODE_VERSION = 1
 

@@ -11,11 +11,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from pursuit import CKNNClassifier, HKNNClassifier
-from pursuit.reproduce import machines, pictures
-from pursuit.reproduce.digit_images import QUICK_SIZES, SIZES, parts, percent
+from pursuit.reproduce import pictures
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.neighbor_choices import CHOICES, Labelled, Params
-from pursuit.reproduce.rivals import landmark_regression
+from pursuit.reproduce.methods import machines
+from pursuit.reproduce.methods.neighbor_choices import CHOICES, Labelled, Params
+from pursuit.reproduce.methods.rivals import landmark_regression
+from pursuit.reproduce.protocols.digit_images import QUICK_SIZES, SIZES, parts, percent
 from pursuit.reproduce.wording import (
     FEWER,
     OTHER_CHOICE,

@@ -264,6 +264,12 @@ def test_results_hold_settings_versions_and_figures(tmp_path):
         assert [row["ours"] for row in csv.DictReader(file)] == ["1", "4", "987.0"]
 
 
+def test_rivals_that_are_installed_have_their_version(monkeypatch):
+    monkeypatch.setattr(results, "OPTIONAL", ("joblib", "not-a-package"))
+    assert "joblib" in results.versions()
+    assert "not-a-package" not in results.versions()
+
+
 def test_without_matplotlib_there_is_no_picture(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     records = run(experiment())

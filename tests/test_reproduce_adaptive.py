@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from pursuit import datasets
 from pursuit.reproduce.experiments import adaptive
@@ -65,8 +66,18 @@ def test_reports_of_all_and_of_some_splits():
     assert labels["Pima, AKMP-PS"].differs
     assert labels["Pima, AKMP-PL"].published_size == 18
     assert any(note.startswith("Pima, test error less") for note in report.notes)
-    assert report.draw is None
+    report.draw(Figure())
     assert adaptive._report(("pima",), {}).rows == []
+
+
+def test_what_the_paper_quotes_is_beside_ours():
+    found = {method: {"error": 0.25, "size": 5} for method in (adaptive.RVM, "SVC")}
+    today = {f"{name}/today 0": found for name in NAMES}
+    rows = {row.label: row for row in adaptive._report(NAMES, today).rows}
+    assert rows[f"Ripley, {adaptive.RVM}"].published == 9.9
+    assert rows[f"Pima, {adaptive.RVM}"].published_size == 4
+    assert rows[f"Ionosphere, {adaptive.RVM}"].published is None
+    assert rows["Pima, SVC"].published is None
 
 
 @pytest.mark.slow

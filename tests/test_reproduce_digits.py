@@ -243,6 +243,20 @@ def test_percentages_are_cut(errors, n, figure):
     assert digit_images.percent(errors, n) == figure
 
 
+@pytest.mark.parametrize(
+    "ours, published, is_cut",
+    [(-197.2777, -197.27, True), (5.166, 5.21, False), (4.171, 4.17, True)],
+)
+def test_figures_that_the_paper_cuts_are_known(ours, published, is_cut):
+    assert digit_densities._is_cut(ours, published) is is_cut
+
+
+def test_the_chance_in_the_choice_of_test_rows():
+    sentence = wording.chance(20, 500)
+    assert "4.00 % of 500" in sentence
+    assert f"{100 * np.sqrt(0.04 * 0.96 / 500):.2f} points" in sentence
+
+
 # Reports
 
 

@@ -207,7 +207,7 @@ def _of(results: Mapping[str, Any], name: str, kind: str) -> list[dict[str, Any]
 
 
 def _report(results: Mapping[str, dict[str, Any]]) -> Report:
-    rows, notes = [], [NOTE]
+    rows, notes = [], [_note(results)]
     for name, published in SETS.items():
         if splits := _of(results, name, "split"):
             rows += list(_published_rows(published, splits))
@@ -217,13 +217,18 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
     return Report(rows, notes, lambda figure: _draw(figure, rows))
 
 
-NOTE = (
-    "Thirds are drawn without regard to classes; C is that of the lowest validation "
-    "error, ties going to the fewest support vectors; the number of a pursuit's atoms, "
-    "the constant among them, that of its lowest validation loss. Today's methods get "
-    "two thirds, standardised, and tune themselves by 5 folds, on the first "
-    f"{N_RIVAL_SPLITS} splits."
-)
+def _note(results: Mapping[str, Any]) -> str:
+    counts = [
+        max(len(_of(results, name, kind)) for name in SETS)
+        for kind in ("split", "today")
+    ]
+    return (
+        f"{counts[0]} splits. Thirds are drawn without regard to classes; C is that of "
+        "the lowest validation error, ties going to the fewest support vectors; the "
+        "number of a pursuit's atoms, the constant among them, that of its lowest "
+        "validation loss. Today's methods get two thirds, standardised, and tune "
+        f"themselves by 5 folds; of these splits the first {counts[1]}."
+    )
 
 
 def _published_rows(

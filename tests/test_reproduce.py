@@ -442,6 +442,14 @@ def test_an_interrupt_of_the_command_is_status_130(only, tmp_path):
     assert reproduce(tmp_path, "--all") == 130
 
 
+def test_an_interrupt_leaves_the_page_of_what_has_ended(only, tmp_path):
+    only(experiment(), experiment(stop_at_two, name="stops"))
+    assert reproduce(tmp_path, "--all") == 130
+    text = (tmp_path / "out.md").read_text(encoding="utf-8")
+    assert "| number 3 | square |" in text
+    assert "| `stops` | Squares | – | not run | – |" in text
+
+
 def test_the_listing_says_which_data_are_absent(monkeypatch, only, tmp_path):
     monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path])
     only(experiment(needs=("sonar",)))

@@ -48,6 +48,16 @@ def test_all_methods_on_one_split():
     assert max(sizes) <= 15
 
 
+@pytest.mark.parametrize("quick", [True, False])
+def test_todays_methods_get_another_split_each_time(quick):
+    _, table = adaptive.EXPERIMENTS
+    tasks = {t.name: t.arguments["split"] for t in table.tasks(quick)}
+    for name in adaptive.TABLE:
+        splits = [s for task, s in tasks.items() if task.startswith(f"{name}/today ")]
+        step = adaptive.N_HALVINGS if name == "titanic" else 1
+        assert len({split // step for split in splits}) == len(splits)
+
+
 def made_up(n_splits):
     rng = np.random.default_rng(0)
     return {

@@ -252,7 +252,7 @@ def test_figures_that_the_paper_cuts_are_known(ours, published, is_cut):
 
 
 def test_the_chance_in_the_choice_of_test_rows():
-    sentence = wording.chance(20, 500)
+    sentence = wording.chance("This", 20, 500)
     assert "4.00 % of 500" in sentence
     assert f"{100 * np.sqrt(0.04 * 0.96 / 500):.2f} points" in sentence
 

@@ -60,10 +60,11 @@ def compared(
     return f"{start}; published: {said(published)}."
 
 
-def chance(errors: int, n: int) -> str:
+def chance(what: str, errors: int, n: int) -> str:
     """Return a sentence on how much of so many mistakes is the choice of the rows."""
     p = errors / n
     return (
-        f"With other test rows of the same kind, an error of {100 * p:.2f} % of {n} "
-        f"would vary by a standard error of {100 * sqrt(p * (1 - p) / n):.2f} points."
+        f"{what}: with other test rows of the same kind, an error of {100 * p:.2f} % "
+        f"of {n} would vary by a standard error of "
+        f"{100 * sqrt(p * (1 - p) / n):.2f} points."
     )

@@ -52,7 +52,7 @@ PUBLISHED_ANCLL: dict[str, tuple[Params, float, float]] = {
     "MParzen": ({"n_neighbors": 17, "variance": 0.75}, 0.0658, 0.3384),
 }
 GRIDS: dict[str, Grid] = {
-    "SVM": {"sigmas": [5.66, 8.0, 11.3], "Cs": [10.0, 100.0]},
+    "SVM": {"sigmas": [4.0, 5.66, 8.0, 11.3], "Cs": [1.0, 10.0, 100.0]},
     "Parzen": {"bandwidth": [round(0.3 + 0.1 * i, 1) for i in range(15)]},
     "MParzen": {
         "n_neighbors": [5, 7, 9, 11, 13, 15, 17, 20, 25],
@@ -287,7 +287,8 @@ NOTE = (
 def _errors_report(results: Mapping[str, dict[str, Any]]) -> Report:
     notes = [NOTE]
     if found := results.get("SVM"):
-        notes.append(chance(found["runs"][0]["test"]["errors"], found["n_test"]))
+        errors = found["runs"][0]["test"]["errors"]
+        notes.append(chance("SVM", errors, found["n_test"]))
     return _report(results, PUBLISHED_ERRORS, "errors", notes)
 
 

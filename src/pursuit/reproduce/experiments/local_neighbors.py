@@ -50,7 +50,7 @@ PENALTIES = {
     "mnist": [0.0, 1.0, 3.0, 10.0, 30.0, 100.0],
 }
 MACHINE_GRID: dict[str, Params] = {
-    "usps": {"sigmas": [5.66, 8.0, 11.3], "Cs": [10.0, 100.0]},
+    "usps": {"sigmas": [4.0, 5.66, 8.0, 11.3], "Cs": [1.0, 10.0, 100.0]},
     "mnist": {"sigmas": [4.5, 6.47, 9.0], "Cs": [10.0, 100.0]},
 }
 # Of MNIST's 50000 training rows, the machines that are only compared get the first so
@@ -268,7 +268,7 @@ def _chance_notes(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     for name in PUBLISHED:
         if found := results.get(f"{name}/HKNN"):
             errors = found["test_errors"]["published"]
-            yield f"{NAMES[name]}: {chance(errors, found['n_test'])}"
+            yield chance(NAMES[name], errors, found["n_test"])
 
 
 EXPERIMENTS = (

@@ -224,7 +224,7 @@ def _notes(found: Mapping[int, dict[str, Any]]) -> list[str]:
     if not found:
         return [note]
     mean = round(np.mean([errors["SVM"] for errors in found.values()]))
-    return [note, f"A digit by the SVM, in the mean: {chance(mean, 2007)}"]
+    return [note, chance("A digit by the SVM, in the mean", mean, 2007)]
 
 
 def _draw(figure: Any, found: Mapping[int, dict[str, Any]]) -> None:

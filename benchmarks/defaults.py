@@ -33,7 +33,7 @@ from sklearn.model_selection import (
 )
 from sklearn.svm import SVC, SVR
 
-from pursuit.reproduce import survey_sets
+from pursuit.reproduce.protocols import survey_sets
 
 C = [0.1, 1.0, 10.0, 100.0, 1000.0]
 WIDTHS = [1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0]  # times 1 / median squared distance

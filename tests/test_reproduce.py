@@ -9,6 +9,7 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -150,6 +151,24 @@ def test_the_key_holds_arguments_and_versions(monkeypatch):
     assert key(task) != before
 
 
+def test_a_module_that_moves_keeps_its_results(monkeypatch, tmp_path):
+    run(experiment(), tmp_path)
+    here = sys.modules[square.__module__]
+    moved = ModuleType(f"elsewhere.{here.__name__.rpartition('.')[2]}")
+    moved.CODE_VERSION = CODE_VERSION
+    monkeypatch.setitem(sys.modules, moved.__name__, moved)
+    monkeypatch.setattr(square, "__module__", moved.__name__)
+    RAN.clear()
+    run(experiment(), tmp_path)
+    assert RAN == []
+
+
+def test_families_are_told_apart_by_their_names():
+    """What is kept of a task is found by the name of its module alone."""
+    names = [family.__name__.rpartition(".")[2] for family in registry.FAMILIES]
+    assert len(set(names)) == len(names)
+
+
 def test_an_interrupted_run_goes_on(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(experiment(stop_at_two), tmp_path)
@@ -243,6 +262,12 @@ def test_results_hold_settings_versions_and_figures(tmp_path):
     assert content["tasks"]["number 2"]["result"] == {"square": 4}
     with paths[1].open() as file:
         assert [row["ours"] for row in csv.DictReader(file)] == ["1", "4", "987.0"]
+
+
+def test_rivals_that_are_installed_have_their_version(monkeypatch):
+    monkeypatch.setattr(results, "OPTIONAL", ("joblib", "not-a-package"))
+    assert "joblib" in results.versions()
+    assert "not-a-package" not in results.versions()
 
 
 def test_without_matplotlib_there_is_no_picture(tmp_path, monkeypatch):
@@ -415,6 +440,14 @@ def test_some_by_name_and_without_keeping(only, tmp_path):
 def test_an_interrupt_of_the_command_is_status_130(only, tmp_path):
     only(experiment(stop_at_two))
     assert reproduce(tmp_path, "--all") == 130
+
+
+def test_an_interrupt_leaves_the_page_of_what_has_ended(only, tmp_path):
+    only(experiment(), experiment(stop_at_two, name="stops"))
+    assert reproduce(tmp_path, "--all") == 130
+    text = (tmp_path / "out.md").read_text(encoding="utf-8")
+    assert "| number 3 | square |" in text
+    assert "| `stops` | Squares | – | not run | – |" in text
 
 
 def test_the_listing_says_which_data_are_absent(monkeypatch, only, tmp_path):

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from pursuit import datasets
-from pursuit.reproduce import adaptive
+from pursuit.reproduce.experiments import adaptive
 
 NAMES = ("ripley", "ionosphere", "pima", "titanic")
 SIZES = {
@@ -47,6 +48,16 @@ def test_all_methods_on_one_split():
     assert max(sizes) <= 15
 
 
+@pytest.mark.parametrize("quick", [True, False])
+def test_todays_methods_get_another_split_each_time(quick):
+    _, table = adaptive.EXPERIMENTS
+    tasks = {t.name: t.arguments["split"] for t in table.tasks(quick)}
+    for name in adaptive.TABLE:
+        splits = [s for task, s in tasks.items() if task.startswith(f"{name}/today ")]
+        step = adaptive.N_HALVINGS if name == "titanic" else 1
+        assert len({split // step for split in splits}) == len(splits)
+
+
 def made_up(n_splits):
     rng = np.random.default_rng(0)
     return {
@@ -65,8 +76,18 @@ def test_reports_of_all_and_of_some_splits():
     assert labels["Pima, AKMP-PS"].differs
     assert labels["Pima, AKMP-PL"].published_size == 18
     assert any(note.startswith("Pima, test error less") for note in report.notes)
-    assert report.draw is None
+    report.draw(Figure())
     assert adaptive._report(("pima",), {}).rows == []
+
+
+def test_what_the_paper_quotes_is_beside_ours():
+    found = {method: {"error": 0.25, "size": 5} for method in (adaptive.RVM, "SVC")}
+    today = {f"{name}/today 0": found for name in NAMES}
+    rows = {row.label: row for row in adaptive._report(NAMES, today).rows}
+    assert rows[f"Ripley, {adaptive.RVM}"].published == 9.9
+    assert rows[f"Pima, {adaptive.RVM}"].published_size == 4
+    assert rows[f"Ionosphere, {adaptive.RVM}"].published is None
+    assert rows["Pima, SVC"].published is None
 
 
 @pytest.mark.slow

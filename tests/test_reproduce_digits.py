@@ -10,19 +10,17 @@ from sklearn.svm import SVC
 from sklearn.utils import Bunch
 
 from pursuit import CKNNClassifier, HKNNClassifier, datasets
-from pursuit.reproduce import (
+from pursuit.reproduce import running, wording
+from pursuit.reproduce.experiments import (
     density_classifiers,
     digit_densities,
-    digit_images,
     local_neighbors,
-    machines,
-    neighbor_choices,
     neighbor_figures,
     reduced_neighbors,
-    running,
     spirals,
-    wording,
 )
+from pursuit.reproduce.methods import machines, neighbor_choices
+from pursuit.reproduce.protocols import digit_images
 
 TINY = (150, 60, 60)
 
@@ -243,6 +241,20 @@ def test_parts_do_not_overlap_and_keep_their_order(small):
 )
 def test_percentages_are_cut(errors, n, figure):
     assert digit_images.percent(errors, n) == figure
+
+
+@pytest.mark.parametrize(
+    "ours, published, is_cut",
+    [(-197.2777, -197.27, True), (5.166, 5.21, False), (4.171, 4.17, True)],
+)
+def test_figures_that_the_paper_cuts_are_known(ours, published, is_cut):
+    assert digit_densities._is_cut(ours, published) is is_cut
+
+
+def test_the_chance_in_the_choice_of_test_rows():
+    sentence = wording.chance("This", 20, 500)
+    assert "4.00 % of 500" in sentence
+    assert f"{100 * np.sqrt(0.04 * 0.96 / 500):.2f} points" in sentence
 
 
 # Reports

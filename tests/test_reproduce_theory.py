@@ -5,7 +5,7 @@ import pytest
 
 from pursuit import datasets
 from pursuit.kernels import Linear
-from pursuit.reproduce import matching_theory as theory
+from pursuit.reproduce.experiments import matching_theory as theory
 
 
 def test_random_points_capture_what_their_span_holds():
@@ -43,6 +43,16 @@ def test_figure_1_reports_where_the_bounds_are_lowest():
     assert toy.differs
     assert rows["Boston, points at random"].size == 43
     assert theory._figure_1_report({}).rows == []
+
+
+def test_notes_count_what_was_run():
+    """Those of a quick version too."""
+    (note,) = theory._figure_1_report(made_up(3)).notes
+    assert "in 3 random orders" in note
+    assert "Toy: 3 draws" in note
+    found = {"test": [3.0, 2.0, 1.0], "bound": [2.0, 0.9, 1.5]}
+    report = theory._figure_2_report({"width 4/0": found, "width 4/1": found})
+    assert "in 2 random orders" in report.notes[0]
 
 
 def test_figure_2_says_what_is_vacuous():

@@ -49,10 +49,14 @@ class Cache:
 
 
 def key(task: Task) -> dict[str, Any]:
-    """Return what a result hangs on: function, its version, arguments, library."""
+    """Return what a result hangs on: function, its version, arguments, library.
+
+    Of the function's module the name alone counts: who moves it loses no results.
+    """
     module = sys.modules[task.run.__module__]
+    family = module.__name__.rpartition(".")[2]
     return {
-        "task": f"{task.run.__module__}.{task.run.__qualname__}",
+        "task": f"{family}.{task.run.__qualname__}",
         "code_version": getattr(module, "CODE_VERSION", 1),
         "pursuit": __version__,
         # As JSON gives them back: tuples are lists.

@@ -63,8 +63,10 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
         If a name is unknown.
     """
     chosen = registry.EXPERIMENTS if names is None else registry.find(names)
-    outcomes = {e.name: _run_one(e, settings) for e in chosen}
-    path = page.write(settings.output, registry.EXPERIMENTS)
+    try:
+        outcomes = {e.name: _run_one(e, settings) for e in chosen}
+    finally:  # of what has ended, even if the rest is interrupted
+        path = page.write(settings.output, registry.EXPERIMENTS)
     for outcome in ("done", "skipped", "failed"):
         if found := [name for name, word in outcomes.items() if word == outcome]:
             print(f"{outcome}: {', '.join(found)}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from pursuit.reproduce import (
+from pursuit.reproduce.experiment import Experiment
+from pursuit.reproduce.experiments import (
     adaptive,
     density_classifiers,
     digit_densities,
@@ -21,7 +22,6 @@ from pursuit.reproduce import (
     thirds,
     usps_digits,
 )
-from pursuit.reproduce.experiment import Experiment
 
 # A module for each family; a new one is added here and to the layers in pyproject.toml.
 FAMILIES = (

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from importlib import metadata
@@ -19,6 +20,8 @@ from pursuit import __version__
 from pursuit.reproduce.experiment import Experiment, Report, Row
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+# Told where they are installed: comparisons have a row more then.
+OPTIONAL = ("fastrvm",)
 
 
 def stem(name: str, quick: bool) -> str:
@@ -98,10 +101,14 @@ def _content(
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, of this library and of what it stands on."""
+    found = {package: metadata.version(package) for package in PACKAGES}
+    for package in OPTIONAL:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
     return {
         "python": platform.python_version(),
         "pursuit": __version__,
-        **{package: metadata.version(package) for package in PACKAGES},
+        **found,
     }
 
 

@@ -1,8 +1,9 @@
-"""Parameters as the tables print them."""
+"""Parameters as the tables print them, and sentences that several tables need."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import sqrt
 from typing import Any
 
 # In the order in which they are said.
@@ -57,3 +58,13 @@ def compared(
     if chosen == published:
         return f"{start}, as published."
     return f"{start}; published: {said(published)}."
+
+
+def chance(what: str, errors: int, n: int) -> str:
+    """Return a sentence on how much of so many mistakes is the choice of the rows."""
+    p = errors / n
+    return (
+        f"{what}: with other test rows of the same kind, an error of {100 * p:.2f} % "
+        f"of {n} would vary by a standard error of "
+        f"{100 * sqrt(p * (1 - p) / n):.2f} points."
+    )

@@ -1,4 +1,4 @@
-"""How the papers split data and compare methods."""
+"""How the papers compare methods: a paired test, means and their standard errors."""
 
 from __future__ import annotations
 
@@ -6,28 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 from scipy.stats import t as student
-
-
-@dataclass(frozen=True, eq=False)
-class Thirds:
-    """Rows to train on, to validate on and to test on."""
-
-    train: np.ndarray
-    validation: np.ndarray
-    test: np.ndarray
-
-
-def thirds(n_rows: int, seed: int) -> Thirds:
-    """Split rows at random into three parts of equal size (thesis §9.5.3).
-
-    Classes are not balanced, as nothing in the text says so. What is left over by the
-    division goes to the test part.
-    """
-    rows = np.random.default_rng(seed).permutation(n_rows)
-    third = n_rows // 3
-    return Thirds(rows[:third], rows[third : 2 * third], rows[2 * third :])
 
 
 @dataclass(frozen=True)
@@ -91,15 +70,3 @@ def mean_and_error(
         return float(values.mean()), None
     share = 1.0 / len(values) + (1.0 / n_published if n_published else 0.0)
     return float(values.mean()), float(np.sqrt(share * values.var(ddof=1)))
-
-
-def smoothed(images: np.ndarray, background: float = -1.0) -> np.ndarray:
-    """Smooth square images, rows of pixels, by a Gaussian of 0.75 pixel.
-
-    USPS was smoothed so before the experiments of chapters 9, 11 and 13; outside the
-    image there is background.
-    """
-    side = int(np.sqrt(images.shape[1]))
-    raised = images.reshape(-1, side, side) - background
-    blurred = gaussian_filter(raised, (0.0, 0.75, 0.75), mode="constant")
-    return blurred.reshape(images.shape) + background

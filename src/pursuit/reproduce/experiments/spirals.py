@@ -15,7 +15,7 @@ from pursuit._threads import limited
 from pursuit.datasets import make_spiral, spiral_log_density
 from pursuit.reproduce import pictures
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error
+from pursuit.reproduce.protocols.comparisons import mean_and_error
 from pursuit.reproduce.wording import labelled, said
 
 CODE_VERSION = 1

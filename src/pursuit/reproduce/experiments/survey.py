@@ -13,10 +13,10 @@ from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, KMPRegressor, datasets
-from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error
-from pursuit.reproduce.survey_sets import (
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.protocols.comparisons import mean_and_error
+from pursuit.reproduce.protocols.survey_sets import (
     QUICK,
     SETS,
     SHIPPED,

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, datasets
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error
+from pursuit.reproduce.protocols.comparisons import mean_and_error
 
 CODE_VERSION = 1
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pursuit import CKNNClassifier, HKNNClassifier
-from pursuit.reproduce import machines, pictures
-from pursuit.reproduce.digit_images import QUICK_SIZES, SIZES, parts, percent
+from pursuit.reproduce import pictures
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.neighbor_choices import (
+from pursuit.reproduce.methods import machines
+from pursuit.reproduce.methods.neighbor_choices import (
     MOST,
     Labelled,
     Params,
@@ -17,6 +17,7 @@ from pursuit.reproduce.neighbor_choices import (
     hyperplane_mistakes,
     neighbour_mistakes,
 )
+from pursuit.reproduce.protocols.digit_images import QUICK_SIZES, SIZES, parts, percent
 from pursuit.reproduce.wording import FEWER, labelled
 
 CODE_VERSION = 1

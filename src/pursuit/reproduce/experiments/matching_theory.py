@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from pursuit import KMPRegressor, SparseKernelPCA, bounds, datasets
 from pursuit.kernels import Gaussian, Kernel, Linear, median_gamma
-from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.protocols.comparisons import mean_and_error
 
 CODE_VERSION = 1
 
@@ -128,17 +128,24 @@ def _figure_1_report(results: Mapping[str, dict[str, Any]]) -> Report:
                 )
             )
         rows += _residual_rows(title, found)
-    return Report(rows, [NOTE_1], lambda figure: _draw_1(figure, results))
+    return Report(rows, [_note_1(results)], lambda figure: _draw_1(figure, results))
 
 
-NOTE_1 = (
-    f"Boston: standardised inputs, {N_TRAIN} of 506 rows in {N_ORDERS} random orders, "
-    f"Gaussian kernel of {WIDTH} times the median squared distance. Toy: linear kernel "
-    "on points of length 1; variances of the strong dimensions fall as t^-1.35, the "
-    f"weakest is {STRENGTH:.0f} times that of noise. Confidence 95 %. R is squared in "
-    "the compression bound (printed without: it then fails). 'Points at random' is "
-    "what scikit-learn's Nystroem takes, as many as the compression bound chooses."
-)
+def _note_1(results: Mapping[str, dict[str, Any]]) -> str:
+    return (
+        f"Boston: standardised inputs, {N_TRAIN} of 506 rows in "
+        f"{_count(results, 'boston/')} random orders, Gaussian kernel of {WIDTH} times "
+        f"the median squared distance. Toy: {_count(results, 'toy/')} draws, linear "
+        "kernel on points of length 1; variances of the strong dimensions fall as "
+        f"t^-1.35, the weakest is {STRENGTH:.0f} times that of noise. Confidence 95 %. "
+        "R is squared in the compression bound (printed without: it then fails). "
+        "'Points at random' is what scikit-learn's Nystroem takes, as many as the "
+        "compression bound chooses."
+    )
+
+
+def _count(results: Mapping[str, Any], prefix: str) -> int:
+    return sum(task.startswith(prefix) for task in results)
 
 
 def _residual_rows(title: str, found: list[dict[str, Any]]) -> list[Row]:
@@ -278,7 +285,8 @@ def _figure_2_report(results: Mapping[str, dict[str, Any]]) -> Report:
 
 
 def _notes_2(results: Mapping[str, dict[str, Any]]) -> list[str]:
-    rows = f"{N_TRAIN} of 506 rows in {N_ORDERS} random orders"
+    n_orders = max(_count(results, f"width {width:g}/") for width in WIDTHS)
+    rows = f"{N_TRAIN} of 506 rows in {n_orders} random orders"
     notes = [
         f"Errors above {ALPHA:g} (thousand dollars); no constant, no ridge; {rows}."
     ]

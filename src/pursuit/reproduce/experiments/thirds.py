@@ -11,10 +11,11 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from pursuit import datasets
-from pursuit.reproduce import rivals
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.protocols import mean_and_error, resampled_t_test, thirds
-from pursuit.reproduce.pursuits import fit_pursuit
+from pursuit.reproduce.methods import rivals
+from pursuit.reproduce.methods.pursuits import fit_pursuit
+from pursuit.reproduce.protocols.comparisons import mean_and_error, resampled_t_test
+from pursuit.reproduce.protocols.splits import thirds
 
 CODE_VERSION = 1
 
@@ -206,7 +207,7 @@ def _of(results: Mapping[str, Any], name: str, kind: str) -> list[dict[str, Any]
 
 
 def _report(results: Mapping[str, dict[str, Any]]) -> Report:
-    rows, notes = [], [NOTE]
+    rows, notes = [], [_note(results)]
     for name, published in SETS.items():
         if splits := _of(results, name, "split"):
             rows += list(_published_rows(published, splits))
@@ -216,13 +217,18 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
     return Report(rows, notes, lambda figure: _draw(figure, rows))
 
 
-NOTE = (
-    "Thirds are drawn without regard to classes; C is that of the lowest validation "
-    "error, ties going to the fewest support vectors; the number of a pursuit's atoms, "
-    "the constant among them, that of its lowest validation loss. Today's methods get "
-    "two thirds, standardised, and tune themselves by 5 folds, on the first "
-    f"{N_RIVAL_SPLITS} splits."
-)
+def _note(results: Mapping[str, Any]) -> str:
+    counts = [
+        max(len(_of(results, name, kind)) for name in SETS)
+        for kind in ("split", "today")
+    ]
+    return (
+        f"{counts[0]} splits. Thirds are drawn without regard to classes; C is that of "
+        "the lowest validation error, ties going to the fewest support vectors; the "
+        "number of a pursuit's atoms, the constant among them, that of its lowest "
+        "validation loss. Today's methods get two thirds, standardised, and tune "
+        f"themselves by 5 folds; of these splits the first {counts[1]}."
+    )
 
 
 def _published_rows(

@@ -10,10 +10,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from pursuit import CKNNClassifier
-from pursuit.reproduce.digit_images import QUICK_SIZES, SIZES, parts, percent
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
-from pursuit.reproduce.neighbor_choices import hull_mistakes, hyperplane_mistakes
-from pursuit.reproduce.protocols import mean_and_error
+from pursuit.reproduce.methods.neighbor_choices import (
+    hull_mistakes,
+    hyperplane_mistakes,
+)
+from pursuit.reproduce.protocols.comparisons import mean_and_error
+from pursuit.reproduce.protocols.digit_images import QUICK_SIZES, SIZES, parts, percent
 from pursuit.reproduce.wording import FEWER, UNKNOWN
 
 CODE_VERSION = 1

@@ -15,7 +15,7 @@ from pursuit.neighbors.leave_one_out import Table, error_table
 from pursuit.neighbors.nearest_subspaces import NearestSubspace
 from pursuit.neighbors.neighborhoods import ClassSearch
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes, class_variance
-from pursuit.reproduce import machines
+from pursuit.reproduce.methods import machines
 
 Labelled = tuple[np.ndarray, np.ndarray]
 Params = dict[str, Any]

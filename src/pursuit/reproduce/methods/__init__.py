@@ -1,0 +1,1 @@
+"""What experiments fit: the papers' methods, and those of today, tuned."""

@@ -1,0 +1,1 @@
+"""On which rows experiments fit, choose and test, and how they compare."""

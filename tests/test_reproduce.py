@@ -197,7 +197,7 @@ def test_a_failure_does_not_lose_the_others(tmp_path):
 
 def test_what_is_known_so_far_can_be_written(only, tmp_path):
     only(experiment())
-    assert reproduce(tmp_path, "squares", "--partial") == 0
+    assert reproduce(tmp_path, "squares", "--partial") == 1
     assert not (tmp_path / "out" / "squares.json").exists()
     assert reproduce(tmp_path, "squares", "--quick") == 0
     RAN.clear()
@@ -427,6 +427,35 @@ def test_skipping_is_no_failure(only, monkeypatch, tmp_path):
     assert reproduce(tmp_path, "--all") == 0
 
 
+def test_skipping_what_was_asked_for_is_one(only, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    only(experiment(name="lacks-data", needs=("sonar",)), experiment())
+    assert reproduce(tmp_path, "lacks-data", "squares") == 1
+    assert "not done: lacks-data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--all", "--page"])
+def test_names_beside_all_are_an_error(option, capsys, tmp_path):
+    assert reproduce(tmp_path, option, "table-9.1") == 1
+    assert f"{option} takes no names; got table-9.1" in capsys.readouterr().err
+
+
+def test_an_unreadable_result_is_named(only, capsys, tmp_path):
+    only(experiment())
+    assert reproduce(tmp_path, "squares") == 0
+    (tmp_path / "out" / "squares.json").write_text("{")
+    assert reproduce(tmp_path, "--page") == 1
+    assert "squares.json holds no results" in capsys.readouterr().err
+
+
+def test_an_output_that_is_no_folder_is_told_before_the_work(only, capsys, tmp_path):
+    only(experiment())
+    (tmp_path / "out").write_text("")
+    assert reproduce(tmp_path, "squares") == 1
+    assert RAN == []
+    assert "out: File exists" in capsys.readouterr().err
+
+
 def test_some_by_name_and_without_keeping(only, tmp_path):
     only(experiment(), experiment(name="other"))
     for _ in range(2):
@@ -453,4 +482,4 @@ def test_an_interrupt_leaves_the_page_of_what_has_ended(only, tmp_path):
 def test_the_listing_says_which_data_are_absent(monkeypatch, only, tmp_path):
     monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path])
     only(experiment(needs=("sonar",)))
-    assert list(command.listing()) == ["squares  Squares [not on this machine: sonar]"]
+    assert list(command.listing()) == ["squares  Squares [data not here yet: sonar]"]

@@ -173,6 +173,9 @@ def _run_reproduce(args: argparse.Namespace) -> None:
         return
     if not args.names and not args.all and not args.page:
         raise CommandError("name experiments (--list shows them), or give --all")
+    if args.names and (args.all or args.page):
+        given = "--all" if args.all else "--page"
+        raise CommandError(f"{given} takes no names; got {', '.join(args.names)}")
     settings = command.Settings(
         args.output, args.cache, args.quick, args.jobs, args.partial
     )
@@ -182,7 +185,7 @@ def _run_reproduce(args: argparse.Namespace) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     if failed:
-        raise CommandError(f"failed: {', '.join(failed)}; see above")
+        raise CommandError(f"not done: {', '.join(failed)}; see above")
 
 
 def _configure_info(parser: argparse.ArgumentParser) -> None:

@@ -44,7 +44,8 @@ def listing() -> Iterator[str]:
     present = set(datasets.available())
     for experiment in registry.EXPERIMENTS:
         absent = [name for name in experiment.needs if name not in present]
-        note = f" [not on this machine: {', '.join(absent)}]" if absent else ""
+        # Some of these would be fetched from OpenML.
+        note = f" [data not here yet: {', '.join(absent)}]" if absent else ""
         yield f"{experiment.name:<{width}}  {experiment.title}{note}"
 
 
@@ -55,7 +56,7 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
     -------
     failed : list of str
         Names of those that failed. Experiments whose data are absent are skipped,
-        with a message; they do not count.
+        with a message; they count if they were asked for by name.
 
     Raises
     ------
@@ -63,6 +64,8 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
         If a name is unknown.
     """
     chosen = registry.EXPERIMENTS if names is None else registry.find(names)
+    # Before hours of work, not after.
+    settings.output.mkdir(parents=True, exist_ok=True)
     try:
         outcomes = {e.name: _run_one(e, settings) for e in chosen}
     finally:  # of what has ended, even if the rest is interrupted
@@ -71,7 +74,8 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
         if found := [name for name, word in outcomes.items() if word == outcome]:
             print(f"{outcome}: {', '.join(found)}")
     print(f"page: {path}")
-    return [name for name, word in outcomes.items() if word == "failed"]
+    bad = ("failed",) if names is None else ("failed", "skipped")
+    return [name for name, word in outcomes.items() if word in bad]
 
 
 def _run_one(experiment: Experiment, settings: Settings) -> str:

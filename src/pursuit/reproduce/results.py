@@ -117,8 +117,17 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
     for quick in (False, True):
         path = folder / f"{stem(name, quick)}.json"
         if path.is_file():
-            return json.loads(path.read_text(encoding="utf-8"))
+            return _read(path)
     return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} holds no results ({error}): delete it, or run its experiment again"
+        ) from error
 
 
 def rows_of(content: Mapping[str, Any]) -> list[Row]:

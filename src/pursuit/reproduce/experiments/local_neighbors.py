@@ -78,7 +78,8 @@ RIVALS: dict[str, dict[str, dict[str, list[Any]]]] = {
         "KNN, weighted by distance": {"n_neighbors": [3, 4, 5, 6]},
         "Nystroem + logistic regression": {
             "nystroem__gamma": [1 / 84, 1 / 42],
-            "logisticregression__C": [10.0],
+            "logisticregression__C": [10.0, 100.0, 1000.0],
+            "logisticregression__tol": [1e-5],
         },
         "HKNNClassifier()": {},
         "CKNNClassifier()": {},

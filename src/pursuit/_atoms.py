@@ -75,6 +75,12 @@ class Atoms:
         block = self._evaluate(index) if stored is None else stored[index]
         return np.asarray(block, dtype=np.float64)
 
+    def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a matrix of atoms and the rows of it that are the atoms ``index``."""
+        if self._stored is not None:
+            return self._stored, index
+        return self.columns(index), np.arange(len(index))
+
     def correlate(self, V: np.ndarray) -> np.ndarray:
         """Return ``V @ A.T`` (m, M) for vectors ``V`` (m, l): one pass over the atoms.
 
@@ -143,6 +149,9 @@ class Atoms:
             image.correlate(part, rounded, unit, out)
 
         n_parts = min(self.n_threads, 1 + self.n_atoms * len(rounded) // _MANY_BYTES)
+        if n_parts == 1:
+            work(slice(0, self.n_atoms))
+            return out
         bounds = [i * self.n_atoms // n_parts for i in range(n_parts + 1)]
         self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
         return out

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._atoms import Atoms
 from ._image import Image
-from ._loops import first_largest, foresee, largest, score
+from ._loops import first_largest, foresee, largest, look_at
 from .problem import Problem
 
 # Steps foreseen at the most, and candidates of which the winner of each is chosen.
@@ -70,11 +70,7 @@ class Foresight:
             return -1
         self._move(self._image)
         top = largest(self._gain, LOOKS)
-        if not len(top):
-            return -1
-        self._look_at(top)
-        i = int(first_largest(self._gain[top]))
-        return int(top[i]) if i >= 0 else -1
+        return self._look_at(top) if len(top) else -1
 
     def choose(self, k: int, direction: np.ndarray, length: float) -> None:
         """Suppose that atom ``k`` is chosen.
@@ -107,14 +103,25 @@ class Foresight:
             problem.by_norm,
         )
 
-    def _look_at(self, top: np.ndarray) -> None:
-        """Compute anew what is known of some candidates."""
+    def _look_at(self, top: np.ndarray) -> int:
+        """Compute anew what is known of some candidates; return the best."""
         problem, (c, e, norms), n = self._problem, self._now, self._n
-        P = self._atoms.columns(top) @ self.vectors.T
-        c, e, norms = c[:, top], e[top], norms[top]
-        c -= self._loads[:n].T @ P.T
-        if problem.is_orthogonal:
-            e -= np.einsum("kj,kj->k", P, P)
-        self._c[:, top], self._e[top] = c, e
-        tol = problem.tol if problem.is_orthogonal else 0.0
-        self._gain[top] = score(c, e, norms, problem.by_norm, tol, self._floor)
+        A, rows = self._atoms.rows_of(top)
+        best = look_at(
+            A,
+            rows,
+            top,
+            self.vectors,
+            self._loads[:n],
+            c,
+            e,
+            norms,
+            problem.is_orthogonal,
+            problem.by_norm,
+            problem.tol if problem.is_orthogonal else 0.0,
+            self._floor,
+            self._c,
+            self._e,
+            self._gain,
+        )
+        return int(best)

@@ -186,6 +186,39 @@ def take_out(u, Q, w, h):
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
+def subtract(u, Q, h):
+    """Set ``u -= h @ Q``, four directions at a time."""
+    n, width = Q.shape
+    whole = n // 4 * 4
+    for j in range(0, whole, 4):
+        q0, q1, q2, q3 = Q[j], Q[j + 1], Q[j + 2], Q[j + 3]
+        h0, h1, h2, h3 = h[j], h[j + 1], h[j + 2], h[j + 3]
+        for i in range(width):
+            u[i] -= (h0 * q0[i] + h1 * q1[i]) + (h2 * q2[i] + h3 * q3[i])
+    for j in range(whole, n):
+        for i in range(width):
+            u[i] -= h[j] * Q[j, i]
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def take_out_span(u, Q, w, h, n_known, least_left):
+    """Take the directions ``Q`` out of ``u``; ``h[:n_known]`` is known already.
+
+    Once more, if no more than a share ``least_left`` of the squared norm is left: what
+    rounding left behind would then count.  The rest of ``h`` is written; returns the
+    squared norm that is left.
+    """
+    subtract(u, Q[:n_known], h[:n_known])
+    squared = take_out(u, Q[n_known:], w, h[n_known:])
+    whole = squared
+    for x in h:
+        whole += x * x
+    if squared < least_left * whole:
+        squared = take_out(u, Q, w, h)
+    return squared
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
 def reduce_residue(R, q, a, w, v):
     """Set ``R[t] -= a[t] q``; return its sums of squares under two weightings."""
     n_targets, width = R.shape
@@ -300,13 +333,56 @@ def largest(gain, n):
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDER)
-def score(c, e, norms, by_norm, tol, floor):
-    """Return the gain of some candidates that are open, as :func:`update` has it."""
-    gain = np.zeros(e.shape[0])
-    for k in range(e.shape[0]):
+def look_at(
+    A, rows, top, V, loads, c0, e0, norms, orthogonal, by_norm, tol, floor, c, e, gain
+):
+    """Compute ``c``, ``e`` and ``gain`` of the candidates ``top`` exactly.
+
+    Theirs are the atoms ``A[rows]``; ``c0`` and ``e0`` are those before the directions
+    ``V`` (times the weights) and their ``loads``.  Gains are as :func:`update` has
+    them; returns the best of ``top``, as :func:`first_largest`.
+    """
+    n_targets, n = c.shape[0], V.shape[0]
+    found = np.empty(top.shape[0])
+    p = np.empty(n)
+    for j in range(top.shape[0]):
+        k = top[j]
+        correlations(A[rows[j]], V, p)
+        left, total = e0[k], 0.0
+        if orthogonal:
+            for i in range(n):
+                left -= p[i] * p[i]
+        for t in range(n_targets):
+            x = c0[t, k]
+            for i in range(n):
+                x -= loads[i, t] * p[i]
+            c[t, k] = x
+            total += x * x
+        e[k], gain[k] = left, 0.0
+        if left > tol * norms[k] and total > floor * norms[k]:
+            gain[k] = total / (norms[k] if by_norm else left)
+        found[j] = gain[k]
+    best = first_largest(found)
+    return top[best] if best >= 0 else -1
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def correlations(a, V, out):
+    """Write ``V @ a``, four vectors at a time."""
+    n, width = V.shape[0], a.shape[0]
+    whole = n // 4 * 4
+    for j in range(0, whole, 4):
+        v0, v1, v2, v3 = V[j], V[j + 1], V[j + 2], V[j + 3]
+        s0 = s1 = s2 = s3 = 0.0
+        for i in range(width):
+            x = np.float64(a[i])
+            s0 += x * v0[i]
+            s1 += x * v1[i]
+            s2 += x * v2[i]
+            s3 += x * v3[i]
+        out[j], out[j + 1], out[j + 2], out[j + 3] = s0, s1, s2, s3
+    for j in range(whole, n):
         total = 0.0
-        for t in range(c.shape[0]):
-            total += c[t, k] * c[t, k]
-        if e[k] > tol * norms[k] and total > floor * norms[k]:
-            gain[k] = total / (norms[k] if by_norm else e[k])
-    return gain
+        for i in range(width):
+            total += np.float64(a[i]) * V[j, i]
+        out[j] = total

@@ -31,7 +31,7 @@ import numpy as np
 from ._atoms import Atoms
 from ._foresight import LOOKS, MOST, Foresight
 from ._image import Image
-from ._loops import first_largest, inner, reduce_residue, take_out, update
+from ._loops import first_largest, inner, reduce_residue, take_out_span, update
 from .path import OrthogonalPath
 from .problem import Problem, Steps
 
@@ -274,10 +274,7 @@ class Pursuit(Steps):
         Q = self.Q[: place if is_orthogonal else self._offset]
         h = np.zeros(len(Q))
         h[:known] = self._P[:known, k]
-        u -= h[:known] @ Q[:known]
-        squared = take_out(u, Q[known:], self._w, h[known:])
-        if squared < _LOST * (squared + h @ h):
-            squared = take_out(u, Q, self._w, h)
+        squared = take_out_span(u, Q, self._w, h, known, _LOST)
         return h, squared
 
     # -- stepping ------------------------------------------------------------------

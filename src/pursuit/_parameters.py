@@ -6,10 +6,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 # Types of whole numbers.
 WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
+# Features that vary, but by less than this, have squares that underflow.
+_SMALLEST_SPREAD = 1e-140
 
 
 def is_number(value: Any) -> bool:
@@ -102,3 +105,44 @@ def whole_between(name: str, value: Any, least: int, most: int, what: str) -> in
     raise ValueError(
         f"{name}={value!r} must be a whole number from {least} to {most}, {what}."
     )
+
+
+def check_scale(X: Any, name: str = "X") -> None:
+    """Raise a ValueError unless squared distances between training rows are numbers.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Finite.
+    name : str
+        Whose values these are, for the error.
+    """
+    check_squares(X, name)
+    spread = _spread(X)
+    if 0 < spread < _SMALLEST_SPREAD:
+        raise ValueError(
+            f"{name} varies by {spread:.3g} at most, whose square underflows: scale it "
+            "up, for the fit and for predictions."
+        )
+
+
+def check_squares(X: Any, name: str = "X") -> None:
+    """Raise a ValueError if squared distances between such rows overflow.
+
+    All that can be asked of new rows: these may be equal, or one only.
+    """
+    values = X.data if sparse.issparse(X) else X
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    if largest > np.sqrt(np.finfo(np.float64).max / (16 * X.shape[1])):
+        raise ValueError(
+            f"{name} holds values up to {largest:.3g}, whose squares overflow: scale "
+            "it down, for the fit and for predictions."
+        )
+
+
+def _spread(X: Any) -> float:
+    """Return by how much the feature that varies most does."""
+    if sparse.issparse(X):
+        return float((X.max(axis=0) - X.min(axis=0)).max())
+    with np.errstate(over="ignore"):  # of float32
+        return float(np.ptp(X, axis=0).max())

@@ -130,6 +130,7 @@ class Laplacian(Kernel):
     """
 
     metric = "manhattan"
+    takes_squares = False
 
     def __init__(self, gamma: float | str = "median") -> None:
         self.gamma = gamma
@@ -245,6 +246,9 @@ class FunctionKernel(Kernel):
     accepts_sparse : bool
         Whether sparse points may be passed to it.
     """
+
+    # Nothing is known of a function.
+    takes_squares = False
 
     def __init__(
         self,

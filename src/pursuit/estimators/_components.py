@@ -8,7 +8,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pursuit._memory import budget
-from pursuit._parameters import check_whole, is_number, row_count, whole_number
+from pursuit._parameters import (
+    check_scale,
+    check_whole,
+    is_number,
+    row_count,
+    whole_number,
+)
 from pursuit._rows import row_digests
 from pursuit.components.choosing import Choosing
 from pursuit.kernels import Kernel, as_kernel
@@ -25,11 +31,11 @@ def is_precomputed(kernel: Any) -> bool:
 
 
 def bound_kernel(
-    kernel: Any, gamma: Any, degree: int, coef0: float, X: Any
+    kernel: Any, gamma: Any, degree: int, coef0: float, X: Any, name: str = "X"
 ) -> Kernel | None:
     """Return the kernel that the parameters ask for, its width a number.
 
-    None for kernel values computed beforehand.
+    None for kernel values computed beforehand.  ``name`` is that of the view.
     """
     if is_precomputed(kernel):
         if X.shape[0] != X.shape[1]:
@@ -41,6 +47,8 @@ def bound_kernel(
     # None is KernelPCA's word for 1 / n_features.
     gamma = "auto" if gamma is None else gamma
     described = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
+    if described.takes_squares:
+        check_scale(X, name)
     bound = described.bind(X)
     if not bound.symmetric:
         _check_symmetric(bound(X[:_TRIAL_ROWS]), kernel)

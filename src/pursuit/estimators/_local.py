@@ -13,11 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._parameters import check_scale, check_squares
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_search,
-    check_spread,
-    check_squares,
     check_whole,
     checked_graph,
     limited_threads,
@@ -81,8 +80,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
                 "needs at least two classes."
             )
         self._check_parameters(len(X))
-        check_squares(X)
-        check_spread(X)
+        check_scale(X)
         self.reference_ = reference_rows(self.reference, X, y)
         with limited_threads(self.n_jobs):
             self._set_reference(X, codes)

@@ -18,9 +18,6 @@ from pursuit._threads import allowed_threads, limited
 # The largest number of neighbours that "auto" compares.
 MOST_NEIGHBORS = 80
 
-# Features that vary, but by less than this, have squares that underflow.
-_SMALLEST_SPREAD = 1e-140
-
 
 def thread_count(n_jobs: int | None) -> int:
     """Return how many threads to use; None: as many as BLAS may."""
@@ -67,26 +64,6 @@ def check_whole(name: str, value: Any, low: int, otherwise: str = "") -> None:
     if not is_whole(value, low):
         raise ValueError(
             f"{name}={value!r} must be a whole number of at least {low}{otherwise}."
-        )
-
-
-def check_squares(X: np.ndarray) -> None:
-    """Raise a ValueError if squared distances between such points overflow."""
-    largest = float(max(X.max(initial=0.0), -X.min(initial=0.0)))
-    if largest > np.sqrt(np.finfo(np.float64).max / (16 * X.shape[1])):
-        raise ValueError(
-            f"X holds values up to {largest:.3g}, whose squares overflow: scale it "
-            "down, for the fit and for predictions."
-        )
-
-
-def check_spread(X: np.ndarray) -> None:
-    """Raise a ValueError if all features vary too little to be squared."""
-    spread = float(np.ptp(X, axis=0).max())
-    if 0 < spread < _SMALLEST_SPREAD:
-        raise ValueError(
-            f"X varies by {spread:.3g} at most, whose square underflows: scale it up, "
-            "for the fit and for predictions."
         )
 
 

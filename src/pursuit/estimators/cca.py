@@ -19,6 +19,7 @@ from pursuit import bounds
 from pursuit._parameters import (
     check_choice,
     check_flag,
+    check_squares,
     is_number,
     is_whole,
     positive_number,
@@ -228,9 +229,9 @@ class SparseKernelCCA(  # noqa: D101
         is_same = isinstance(self.gamma_y, str) and self.gamma_y == "same"
         gammas = self.gamma, self.gamma if is_same else self.gamma_y
         return tuple(
-            bound_kernel(kernel, gamma, self.degree, self.coef0, Z)
-            for kernel, gamma, Z in zip(
-                self._kernel_parameters, gammas, (X, Y), strict=True
+            bound_kernel(kernel, gamma, self.degree, self.coef0, Z, name)
+            for kernel, gamma, Z, name in zip(
+                self._kernel_parameters, gammas, (X, Y), ("X", "y"), strict=True
             )
         )
 
@@ -440,6 +441,8 @@ class SparseKernelCCA(  # noqa: D101
         if kernel is None:
             n = (self.n_features_in_, self._n_features_y)[view]
             Z = check_square_or_support(Z, n, self.support_, ("X", "y")[view])
+        elif kernel.takes_squares:
+            check_squares(Z, ("X", "y")[view])
         out = np.empty((Z.shape[0], self.n_components_))
         for rows, K in kernel_blocks(kernel, Z, points):
             np.matmul(K, weights.T, out=out[rows])

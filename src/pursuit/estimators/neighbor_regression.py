@@ -10,12 +10,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._parameters import check_scale, check_squares
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_penalty,
     check_search,
-    check_spread,
-    check_squares,
     check_whole,
     limited_threads,
     thread_count,
@@ -145,8 +144,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             y_numeric=True,
         )
         self._check_parameters()
-        check_squares(X)
-        check_spread(X)
+        check_scale(X)
         # A copy, so that changes of the caller's X do not reach the model.
         self._points = np.array(X, order="C", copy=True)
         self._set_values(np.asarray(y, dtype=np.float64))

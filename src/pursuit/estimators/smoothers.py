@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
-from pursuit._parameters import positive_number
+from pursuit._parameters import check_scale, check_squares, positive_number
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities.smoothing import (
     class_mean_products,
@@ -187,8 +187,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
             Predictions.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        F = self._predicted(X)
+        F = self._predicted(_validated(self, X))
         return F[:, 0] if self._is_single_output else F
 
     def _predicted(self, X: Any) -> np.ndarray:
@@ -320,7 +319,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
             Not negative, up to rounding, if the kernel is positive definite.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = _validated(self, X)
         return squared_distances_to_means(
             self.kernel_,
             self._X,
@@ -378,4 +377,14 @@ def _bound(estimator: Any, gamma: float | str, more: tuple[str, ...] = ()) -> Ke
     )
     if isinstance(estimator.kernel, str) and hasattr(kernel, "gamma"):
         positive_number("gamma", gamma, (*more, *RULES))
+    if kernel.takes_squares:
+        check_scale(estimator._X)
     return kernel.bind(estimator._X, estimator._weight)
+
+
+def _validated(estimator: Any, X: Any) -> Any:
+    """Return points for a prediction."""
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
+    if estimator.kernel_.takes_squares:
+        check_squares(X)
+    return X

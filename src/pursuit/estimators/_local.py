@@ -21,11 +21,12 @@ from pursuit.estimators._local_parameters import (
     checked_graph,
     limited_threads,
     reference_rows,
+    rows_left_out_together,
     thread_count,
 )
 from pursuit.neighbors.leave_one_out import error_table, temperature
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
-from pursuit.neighbors.neighborhoods import ClassSearch, from_graph
+from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut, from_graph
 from pursuit.neighbors.subspaces import (
     Hulls,
     Hyperplanes,
@@ -63,8 +64,9 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             Class labels.
         graph : sparse matrix of shape (n_samples, n_samples), optional
             Distances to near training points, to be used instead of a search for the
-            leave-one-out choices.  A point's own entry is ignored; where fewer than
-            `n_neighbors` points of a class are stored, fewer are used.
+            leave-one-out choices.  The entries of a point itself and of rows equal to
+            it are ignored; where fewer than `n_neighbors` points of a class are
+            stored, fewer are used.
 
         Returns
         -------
@@ -160,7 +162,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         self.n_neighbors_, penalty = most, float(penalties[0])
         if self.loo_samples > 0:
             rows = self._left_out_rows(len(X))
-            find = self._leaving_out(X[rows], rows, graph, most)
+            find = self._leaving_out(X, rows, graph, most)
         if self._is_auto():
             self.loo_table_ = error_table(
                 self._model(self._shape(0.0), most),
@@ -192,11 +194,14 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
     def _leaving_out(
         self, X: np.ndarray, rows: np.ndarray, graph: Any, n_neighbors: int
     ) -> Find:
-        """Return the neighbourhoods of training points without themselves.
+        """Return the neighbourhoods of training points without rows equal to them.
 
         They are found once and kept, unless that takes more than half of the memory.
         """
-        find = self._finder(X, graph, rows, self._position[rows])
+        sets = rows_left_out_together(X, self.reference_)
+        left_out = LeftOut(sets[self.reference_], sets[rows])
+        X = X[rows]
+        find = self._finder(X, graph, rows, left_out)
         each = 8 * len(self.classes_) * (n_neighbors + 4)
         if len(rows) * each > budget(self.max_memory) // 2:
             return find
@@ -345,7 +350,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         X: np.ndarray,
         graph: Any,
         graph_rows: np.ndarray | None = None,
-        left_out: np.ndarray | None = None,
+        left_out: LeftOut | None = None,
     ) -> Find:
         """Return what finds neighbourhoods of rows of X: the search, or the graph."""
         if graph is None:
@@ -364,7 +369,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             if np.any(hoods.count.sum(axis=1) == 0):
                 raise ValueError(
                     "graph has rows without any reference point: every point needs at "
-                    "least one neighbour beside itself."
+                    "least one neighbour beside itself and its copies."
                 )
             return hoods
 

@@ -13,10 +13,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from pursuit._parameters import WHOLE, is_number, is_whole
+from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
 
 # The largest number of neighbours that "auto" compares.
 MOST_NEIGHBORS = 80
+# So few different rows, each there so often, are categories.
+_FEW_ROWS, _MANY_COPIES = 50, 5
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -102,6 +105,21 @@ def reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
             f"{len(X) - 1}), be a mask of all rows, a model with support_, or None."
         )
     return np.unique(rows)
+
+
+def rows_left_out_together(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return the sets (n,) of training rows of which none is the others' neighbour.
+
+    Equal rows: a left-out row whose copy stays would be its own neighbour.  Where
+    inputs are a few categories, whoever predicts meets the same rows again, and each
+    row is left out alone, as it is where the reference points are all equal.
+    """
+    first, sets = distinct_rows(X, np.ones(len(X)))
+    n = len(first)
+    is_category = n <= _FEW_ROWS and len(X) >= _MANY_COPIES * n
+    if n == len(X) or is_category or np.ptp(sets[reference]) == 0:
+        return np.arange(len(X))
+    return sets
 
 
 def _row_numbers(given: Any, n_rows: int) -> np.ndarray | None:

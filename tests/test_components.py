@@ -55,6 +55,7 @@ def exact(n, kernel, **how):
         SparseKernelPCA(),
         SparseKernelPCA("bound"),
         SparseKernelPCA(0.9, kernel="linear"),
+        SparseKernelPCA(kernel="laplacian"),
         SparseKernelPCA(10, n_candidates=59, subsample=0.8),
     ]
 )

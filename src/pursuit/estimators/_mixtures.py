@@ -35,7 +35,7 @@ from pursuit.densities.search import (
     scale,
     search,
 )
-from pursuit.estimators._densities import ScoredDensity
+from pursuit.estimators._densities import ScoredDensity, check_bandwidth
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 
@@ -107,6 +107,7 @@ class LocalGaussianMixture(ScoredDensity):
         limit = thread_limit(self.n_jobs)
         memory = budget(self.max_memory)
         data = _Training.of(X, weight)
+        check_bandwidth(bandwidth, data.frame)
         kernel = _kernel(neighborhood, X, weight)
         self._data, self._kernel = data, kernel
         k, d, sigma = self._tuned(n_neighbors, n_components, bandwidth, memory, limit)
@@ -118,7 +119,7 @@ class LocalGaussianMixture(ScoredDensity):
             data.X,
             self._neighbourhoods(k, is_found, memory, limit),
             d,
-            _variance(sigma, data.frame),
+            data.frame.variance(sigma),
             np.log(data.counts) - np.log(data.counts.sum()),
             memory,
             limit,
@@ -285,8 +286,3 @@ def _components(d: Any, n_features: int) -> tuple[int | None, ...]:
     if _is_auto(d):
         return (*(c for c in COMPONENTS if c < n_features), None)
     return (d,)
-
-
-def _variance(sigma: float, frame: Frame) -> float:
-    """Return σ² in the frame, kept where it can be divided by."""
-    return float(np.clip((sigma / frame.unit) ** 2, 1e-250, 1e250))

@@ -1,18 +1,24 @@
 """Laws of what every estimator asks of its parameters and its data."""
 
 import re
+from operator import attrgetter
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
 
 from pursuit import (
     CKNNClassifier,
     DensityClassifier,
+    DensityOutlierDetector,
     HKNNClassifier,
     HKNNRegressor,
     KernelCentroidClassifier,
+    KMPClassifier,
+    LocalGaussianDensity,
     ManifoldParzen,
     NadarayaWatson,
     ParzenWindows,
@@ -95,3 +101,95 @@ def test_scales_of_any_matrix(kind):
         check_scale(kind([[1.0, 0.0], [-2e160, 0.0]]), "Z")
     with pytest.raises(ValueError, match="Z varies by 3e-160 at most"):
         check_scale(kind([[1e-160, 0.0], [-2e-160, 0.0]]), "Z")
+
+
+# -- parameters that some fits do not use ------------------------------------------
+
+ESTIMATORS = [
+    HKNNClassifier(3),
+    CKNNClassifier(3),
+    HKNNRegressor(3, 0.1),
+    ManifoldParzen(3, 1, 0.5),
+    ParzenWindows(0.5),
+    LocalGaussianDensity(1.0, 0.5),
+    DensityClassifier(ParzenWindows(0.5)),
+    NadarayaWatson(gamma=1.0),
+    KernelCentroidClassifier(),
+    SparseKernelPCA(2),
+    SparseKernelCCA(2, max_support=5),
+    KMPClassifier(gamma=1.0, alpha=1e-3, max_support=3, selection=None),
+]
+WRONG = [
+    ("random_state", "foo", "'foo' cannot be used to seed"),
+    ("verbose", "foo", "verbose='foo' must be True, False or a whole number"),
+    ("max_memory", "foo", "max_memory='foo'"),
+    *(
+        (
+            name,
+            value,
+            f"^{name}=array.* must be|^max_memory=array|cannot be used to seed",
+        )
+        for name in (
+            "n_neighbors",
+            "n_components",
+            "n_jobs",
+            "verbose",
+            "loo_samples",
+            "max_memory",
+            "random_state",
+            "bandwidth",
+            "width",
+            "gamma",
+            "max_support",
+        )
+        for value in (np.array([1, 2]), np.array(["auto", "auto"]))
+    ),
+]
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda m: type(m).__name__)
+def test_wrong_values_are_named_even_if_unused(model, iris):
+    X, y = iris
+    for name, value, words in WRONG:
+        if name in model.get_params(deep=False):
+            with pytest.raises(ValueError, match=words):
+                clone(model).set_params(**{name: value}).fit(X, y)
+
+
+# -- classes -----------------------------------------------------------------------
+
+CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
+def test_one_class_is_none(model, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="y holds one class only"):
+        clone(model).fit(X[y == 1], y[y == 1])
+    if has_fit_parameter(model, "sample_weight"):
+        with pytest.raises(ValueError, match="one class only"):
+            clone(model).fit(X, y, sample_weight=(y == 1).astype(float))
+
+
+# -- rows that are there twice -----------------------------------------------------
+
+CHOSEN = [
+    (ParzenWindows(), "bandwidth_"),
+    (ManifoldParzen(), "bandwidth_ n_neighbors_ n_components_"),
+    (LocalGaussianDensity(), "bandwidth_ width_"),
+    (DensityClassifier(ParzenWindows(), temperature="auto"), "temperature_"),
+    (DensityOutlierDetector(ParzenWindows()), "offset_"),
+    (NadarayaWatson(), "kernel_.gamma"),
+]
+
+
+@pytest.mark.parametrize("model, names", CHOSEN, ids=str)
+def test_doubling_the_rows_changes_no_choice(model, names, iris):
+    """Leave-one-out of densities and means leaves equal rows out together."""
+    X, y = iris
+    one = clone(model).fit(X, y)
+    two = clone(model).fit(np.r_[X, X], np.r_[y, y])
+    for name in names.split():
+        value = attrgetter(name)
+        wanted = value(one)
+        assert value(two) == (wanted and pytest.approx(wanted, rel=1e-6))

@@ -74,7 +74,7 @@ def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ())
 
 def thread_limit(n_jobs: Any) -> int:
     """Return the most threads that ``n_jobs`` allows; None and -1 set no limit."""
-    if n_jobs is None or n_jobs == -1:
+    if n_jobs is None or (is_whole(n_jobs, -1) and n_jobs == -1):
         return 1 << 30
     return int(whole_number("n_jobs", n_jobs, 1, (None, -1)))
 
@@ -96,6 +96,25 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")
+
+
+def check_classes(classes: np.ndarray) -> None:
+    """Raise a ValueError unless there are two classes at least."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()[0]!r}; a classifier needs at "
+            "least two classes."
+        )
+
+
+def check_verbose(verbose: Any) -> None:
+    """Raise a ValueError unless ``verbose`` is True, False, None or a whole number."""
+    check_whole("verbose", verbose, "True, False or a whole number")
+
+
+def is_word(value: Any, word: str) -> bool:
+    """Return whether ``value`` is this word; no array is, whatever it holds."""
+    return isinstance(value, str) and value == word
 
 
 def whole_between(name: str, value: Any, least: int, most: int, what: str) -> int:

@@ -13,11 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
-from pursuit._parameters import check_scale, check_squares
+from pursuit._parameters import (
+    check_classes,
+    check_scale,
+    check_squares,
+    is_word,
+)
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
-    check_search,
-    check_whole,
+    check_shared,
     checked_graph,
     limited_threads,
     reference_rows,
@@ -76,11 +80,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only, {self.classes_.tolist()[0]!r}; a classifier "
-                "needs at least two classes."
-            )
+        check_classes(self.classes_)
         self._check_parameters(len(X))
         check_scale(X)
         self.reference_ = reference_rows(self.reference, X, y)
@@ -90,12 +90,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_parameters(self, n_samples: int) -> None:
-        if self.n_neighbors != "auto":
-            check_whole("n_neighbors", self.n_neighbors, 1, " or 'auto'")
-        check_whole("loo_samples", self.loo_samples, 0)
-        budget(self.max_memory)
-        thread_count(self.n_jobs)
-        check_search(self.search)
+        check_shared(self, least_left_out=0)
         if self._is_auto() and self.loo_samples == 0:
             raise ValueError(
                 "loo_samples=0 leaves nothing to choose 'auto' parameters by: give "
@@ -138,12 +133,12 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         self._variance = class_variance(self._points, self._codes, n_classes)
 
     def _is_auto(self) -> bool:
-        return bool(self.n_neighbors == "auto")
+        return is_word(self.n_neighbors, "auto")
 
     def _numbers(self) -> np.ndarray:
         """Return the numbers of neighbours to be compared, or the only one."""
         largest = self._search.largest
-        if self.n_neighbors != "auto":
+        if not is_word(self.n_neighbors, "auto"):
             return np.array([min(int(self.n_neighbors), largest)])
         return np.arange(1, min(MOST_NEIGHBORS, largest) + 1)
 

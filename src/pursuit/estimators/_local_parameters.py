@@ -11,8 +11,10 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 
-from pursuit._parameters import WHOLE, is_number, is_whole
+from pursuit._memory import budget
+from pursuit._parameters import WHOLE, check_verbose, is_number, is_whole, is_word
 from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
 
@@ -37,6 +39,18 @@ def thread_count(n_jobs: int | None) -> int:
 def limited_threads(n_jobs: int | None) -> Any:
     """Hold scikit-learn's search to the threads that ``n_jobs`` allows."""
     return nullcontext() if n_jobs is None else limited(thread_count(n_jobs))
+
+
+def check_shared(estimator: Any, least_left_out: int) -> None:
+    """Raise a ValueError if a parameter that all neighbour estimators have is wrong."""
+    if not is_word(estimator.n_neighbors, "auto"):
+        check_whole("n_neighbors", estimator.n_neighbors, 1, " or 'auto'")
+    check_whole("loo_samples", estimator.loo_samples, least_left_out)
+    budget(estimator.max_memory)
+    check_random_state(estimator.random_state)
+    thread_count(estimator.n_jobs)
+    check_verbose(estimator.verbose)
+    check_search(estimator.search)
 
 
 def check_search(search: Any) -> None:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
 from pursuit._parameters import (
+    check_verbose,
     positive_number,
     thread_limit,
     whole_number,
@@ -102,6 +103,7 @@ class LocalGaussianMixture(ScoredDensity):
         bandwidth = positive_number("bandwidth", bandwidth, ("auto",))
         n_neighbors = whole_number("n_neighbors", n_neighbors, 1, ("auto", None))
         n_components = whole_number("n_components", n_components, 0, ("auto", None))
+        check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         limit = thread_limit(self.n_jobs)

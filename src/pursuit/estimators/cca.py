@@ -31,6 +31,7 @@ from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
 from pursuit.estimators._components import (
     PARAMETERS,
+    SecondView,
     bound_kernel,
     check_square_or_support,
     choosing,
@@ -251,6 +252,8 @@ class SparseKernelCCA(  # noqa: D101
         Y = self._second_view(y)
         check_consistent_length(X, Y)
         self._n_features_y = Y.shape[1]
+        self._second = SecondView(self.n_components)
+        self._second.check_names(y, reset=True)
         return X, Y
 
     def _accepted(self, view: int) -> Any:
@@ -334,13 +337,22 @@ class SparseKernelCCA(  # noqa: D101
         x_scores : ndarray of shape (n_samples, n_components)
             Variates of the first view; over the training rows their variance is 1.
         y_scores : ndarray of shape (n_samples, n_components)
-            Those of the second view, where it was given.
+            Those of the second view, where it was given. Both are frames where
+            ``set_output`` asks for them.
         """
         check_is_fitted(self, "x_weights_")
-        X = self._checked(X)
         if y is None:
-            return self._scores(0, X)
-        Y = self._checked_second(y)
+            return self._scores(0, self._checked(X))
+        x_scores, y_scores = self._both_scores(X, y)
+        # What scikit-learn makes of the first view alone tells what was asked for.
+        kind = type(self.transform(X[:1])).__module__.partition(".")[0]
+        if kind == "numpy":
+            return x_scores, y_scores
+        view = SecondView(self.n_components_).set_output(transform=kind)
+        return x_scores, view.transform(y, y_scores)
+
+    def _both_scores(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        X, Y = self._checked(X), self._checked_second(y)
         check_consistent_length(X, Y)
         return self._scores(0, X), self._scores(1, Y)
 
@@ -376,7 +388,8 @@ class SparseKernelCCA(  # noqa: D101
         correlations : ndarray of shape (n_components,)
             0 where a variate is constant.
         """
-        return correlations(*self.transform(X, y))
+        check_is_fitted(self, "x_weights_")
+        return correlations(*self._both_scores(X, y))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean correlation of the pairs of variates on these data.
@@ -467,6 +480,8 @@ class SparseKernelCCA(  # noqa: D101
                 f"y has {Y.shape[1]} columns, but the second view had "
                 f"{self._n_features_y} at fit."
             )
+        if Y.shape[1] == self._n_features_y:
+            self._second.check_names(y, reset=False)
         return Y
 
     @property

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_flag,
+    check_verbose,
     positive_number,
     thread_limit,
     whole_number,
@@ -162,6 +163,10 @@ class LocalGaussianDensity(ScoredDensity):
         bandwidth = positive_number("bandwidth", self.bandwidth, ("auto",))
         whole_number("n_components", self.n_components, 0, (None,))
         check_flag("normalize", self.normalize)
+        budget(self.max_memory)
+        thread_limit(self.n_jobs)
+        check_random_state(self.random_state)
+        check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         first, self._set_of_row = distinct_rows(X, weight)

@@ -10,12 +10,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
-from pursuit._parameters import check_scale, check_squares
+from pursuit._parameters import check_scale, check_squares, is_word
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_penalty,
-    check_search,
-    check_whole,
+    check_shared,
     limited_threads,
     rows_left_out_together,
     thread_count,
@@ -168,13 +167,8 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         self._values = np.array(np.ldexp(Y, -self._exponents), order="C")
 
     def _check_parameters(self) -> None:
-        if self.n_neighbors != "auto":
-            check_whole("n_neighbors", self.n_neighbors, 1, " or 'auto'")
+        check_shared(self, least_left_out=1)
         check_penalty(self.penalty)
-        check_whole("loo_samples", self.loo_samples, 1)
-        budget(self.max_memory)
-        thread_count(self.n_jobs)
-        check_search(self.search)
 
     def _choose(self) -> None:
         n, penalties = len(self._points), self._penalties()
@@ -195,7 +189,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         self.penalty_ = float(penalties[j])
 
     def _numbers(self, sets: np.ndarray) -> np.ndarray:
-        if self.n_neighbors != "auto":
+        if not is_word(self.n_neighbors, "auto"):
             return np.array([min(int(self.n_neighbors), len(sets))])
         # Left-out points have at least one neighbour less.
         most = min(MOST_NEIGHBORS, len(sets) - int(np.bincount(sets).min()))

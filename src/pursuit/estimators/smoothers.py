@@ -10,7 +10,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
-from pursuit._parameters import check_scale, check_squares, positive_number
+from pursuit._parameters import (
+    check_classes,
+    check_scale,
+    check_squares,
+    positive_number,
+)
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities.smoothing import (
     class_mean_products,
@@ -295,6 +300,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, len(y))
         used = np.flatnonzero(weight > 0)
         self.classes_, codes = np.unique(y[used], return_inverse=True)
+        check_classes(self.classes_)
         self._X, self._weight = X[used], weight[used]
         self._shares = np.zeros((len(used), len(self.classes_)))
         self._shares[np.arange(len(used)), codes] = self._weight

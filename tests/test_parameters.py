@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.utils.validation import has_fit_parameter
 
 from pursuit import (
     CKNNClassifier,
@@ -166,9 +165,15 @@ def test_one_class_is_none(model, iris):
     X, y = iris
     with pytest.raises(ValueError, match="y holds one class only"):
         clone(model).fit(X[y == 1], y[y == 1])
-    if has_fit_parameter(model, "sample_weight"):
-        with pytest.raises(ValueError, match="one class only"):
-            clone(model).fit(X, y, sample_weight=(y == 1).astype(float))
+
+
+@pytest.mark.parametrize(
+    "model", [KernelCentroidClassifier(), DensityClassifier(ParzenWindows())], ids=str
+)
+def test_one_class_of_positive_weight_is_none(model, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="one class only, 1"):
+        model.fit(X, y, sample_weight=(y == 1).astype(float))
 
 
 # -- rows that are there twice -----------------------------------------------------

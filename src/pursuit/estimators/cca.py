@@ -20,8 +20,8 @@ from pursuit._parameters import (
     check_choice,
     check_flag,
     check_squares,
-    is_number,
     is_whole,
+    number_from_zero,
     positive_number,
     whole_between,
     whole_number,
@@ -217,10 +217,7 @@ class SparseKernelCCA(  # noqa: D101
         whole_number("max_support", self.max_support, 1, (None,))
         check_flag("center", self.center)
         check_choice("criterion", self.criterion, ("correlation", "covariance"))
-        if not is_number(self.alpha) or not 0 <= self.alpha < np.inf:
-            raise ValueError(
-                f"alpha={self.alpha!r} must be a finite number of at least 0."
-            )
+        number_from_zero("alpha", self.alpha)
 
     @property
     def _kernel_parameters(self) -> tuple[Any, Any]:

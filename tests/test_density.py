@@ -601,6 +601,13 @@ def test_auto_finds_the_best_of_its_table(spiral):
     assert_array_equal(given.score_samples(spiral), model.score_samples(spiral))
 
 
+def test_the_score_is_a_mean_and_kernel_densitys_a_sum(spiral):
+    for n in (10, 300):
+        score = ParzenWindows(0.05).fit(spiral).score(spiral[:n])
+        total = KernelDensity(bandwidth=0.05).fit(spiral).score(spiral[:n])
+        assert score * n == pytest.approx(total)
+
+
 def test_grid_search_uses_the_score(spiral):
     grid = GridSearchCV(
         ManifoldParzen(8, 1), {"bandwidth": [1e-3, 0.008, 0.3]}, cv=3

@@ -18,6 +18,9 @@ class ScoredDensity(DensityMixin, BaseEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of the rows, minus the thesis's ANLL.
 
+        The mean, whatever the number of rows; the ``score`` of scikit-learn's
+        ``KernelDensity`` is the sum.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)

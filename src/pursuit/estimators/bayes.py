@@ -140,7 +140,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Training points.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels, of two classes at least.
         sample_weight : array-like of shape (n_samples,), optional
             Given to the densities, which must take weights unless all are equal, and
             to the priors. Rows of weight 0 are as if absent.

@@ -286,7 +286,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training points.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels, of two classes at least.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 is the same as the row twice, 0 the same as no row.
 

@@ -81,6 +81,18 @@ def test_no_scale_is_too_much_where_nothing_is_squared(model, scale, iris):
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_soft_neighbourhoods_square_or_not(scale, iris):
+    X, _ = iris
+    how = {"n_neighbors": None, "bandwidth": 0.1 * scale}
+    with pytest.raises(ValueError, match=r"^X (holds|varies) .* scale it (up|down)"):
+        ManifoldParzen(neighborhood=Gaussian(), **how).fit(scale * X)
+    plain = ManifoldParzen(None, neighborhood=Laplacian(), bandwidth=0.1).fit(X)
+    scaled = ManifoldParzen(neighborhood=Laplacian(), **how).fit(scale * X)
+    expected = plain.score(X) - X.shape[1] * np.log(scale)
+    assert scaled.score(scale * X) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_the_second_view_has_a_scale_too(scale, iris):
     X, _ = iris
     with pytest.raises(ValueError, match=r"^y (holds|varies) .* scale it (up|down)"):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
 from pursuit._parameters import (
+    check_scale,
     check_verbose,
     positive_number,
     thread_limit,
@@ -271,11 +272,14 @@ def _kernel(neighborhood: Any, X: np.ndarray, weight: np.ndarray) -> Kernel | No
     if isinstance(neighborhood, str) and neighborhood == "hard":
         return None
     try:
-        return as_kernel(neighborhood).bind(X, weight)
+        kernel = as_kernel(neighborhood).bind(X, weight)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"neighborhood={neighborhood!r} must be 'hard' or a kernel: {error}"
         ) from error
+    if kernel.takes_squares:
+        check_scale(X[weight > 0])
+    return kernel
 
 
 def _neighbours(k: Any, n_rows: int, is_soft: bool) -> tuple[int | None, ...]:

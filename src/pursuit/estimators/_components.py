@@ -97,7 +97,8 @@ def check_kernel(kernel: Any, gamma: Any, suffix: str) -> None:
                 "kernel object or a function k(X, Y) will do too."
             )
         if hasattr(NAMED[kernel](), "gamma"):
-            positive_number(f"gamma{suffix}", gamma, RULES)
+            words = (*RULES, "same") if suffix else RULES
+            positive_number(f"gamma{suffix}", gamma, words)
     elif not callable(kernel) or isinstance(kernel, type):
         raise ValueError(
             f"kernel{suffix}={kernel!r} must be a name, a kernel object such as "

@@ -307,6 +307,17 @@ def test_outliers_among_the_training_rows(density):
     assert new.predict(X[-1:]) == labels[-1]
 
 
+@pytest.mark.parametrize("bandwidth", [0.1, 0.5])
+def test_scores_jump_at_the_training_rows(moons, bandwidth):
+    X, _ = moons
+    model = DensityOutlierDetector(ParzenWindows(bandwidth)).fit(X)
+    beside = np.nextafter(X, np.inf)
+    assert_allclose(
+        model.score_samples(beside), model.density_.score_samples(X), rtol=1e-6
+    )
+    assert np.all(model.score_samples(X) < model.score_samples(beside))
+
+
 def test_training_rows_by_their_own_kernels_are_no_outliers():
     """Which is why those there once are left out; what was there twice is not."""
     rng = np.random.default_rng(0)

@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from reference import paired_deflation
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cross_decomposition import CCA
 from sklearn.linear_model import LinearRegression
@@ -196,6 +198,49 @@ def test_sparse_and_frames(views):
     ]
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_both_views_are_frames_where_one_is(views, frame):
+    X, Y = views
+    model = SparseKernelCCA(2, gamma=0.5, max_support=20)
+    expected = model.fit(X, Y).transform(X, Y)
+    word = frame.__module__.partition(".")[0]
+    framed = clone(clone(model).set_output(transform=word)).fit(X, Y)
+    for scores, wanted, prefix in zip(
+        framed.transform(X, Y), expected, ["", "_y"], strict=True
+    ):
+        assert isinstance(scores, frame)
+        assert list(scores.columns) == [f"sparsekernelcca{prefix}{i}" for i in (0, 1)]
+        np.testing.assert_array_equal(scores.to_numpy(), wanted)
+    with config_context(transform_output=word):
+        assert all(isinstance(scores, frame) for scores in model.transform(X, Y))
+    np.testing.assert_array_equal(framed.correlations(X, Y), model.correlations(X, Y))
+    assert framed.score(X, Y) == model.score(X, Y)
+
+
+def test_rows_of_frames_keep_their_names(views):
+    X, Y = views
+    index = [f"row {i}" for i in range(len(X))]
+    frames = pd.DataFrame(X, index), pd.DataFrame(Y, index)
+    model = SparseKernelCCA(2, max_support=20).set_output(transform="pandas")
+    for scores in model.fit(*frames).transform(*frames):
+        assert scores.index.tolist() == index
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_of_the_second_view(views, frame):
+    X, Y = views
+    named = frame(dict(zip("uv", Y.T, strict=True)))
+    model = SparseKernelCCA(2, max_support=20).fit(X, named)
+    model.transform(X, named)
+    for wrong in (named[["v", "u"]], frame({"u": Y[:, 0], "w": Y[:, 1]})):
+        with pytest.raises(ValueError, match="(?s)^In y, .* names should match those"):
+            model.transform(X, wrong)
+        with pytest.raises(ValueError, match="(?s)^In y, .* names should match those"):
+            model.score(X, wrong)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.transform(X, Y)
+
+
 def test_pipelines_and_searches(views):
     X, Y = views
     model = make_pipeline(SparseKernelCCA(2, max_support=30), LinearRegression())
@@ -216,8 +261,14 @@ def test_pipelines_and_searches(views):
         ({"alpha": -1.0}, "alpha=-1.0 must be"),
         ({"center": 1}, "center=1 must be True or False"),
         ({"criterion": "best"}, "criterion='best' is not known"),
-        ({"kernel_y": "unknown"}, "kernel='unknown' is unknown"),
-        ({"gamma_y": 0.0}, "gamma must be"),
+        ({"kernel": "unknown"}, "^kernel='unknown' is unknown"),
+        ({"kernel": "unknown", "kernel_y": "rbf"}, "^kernel='unknown' is unknown"),
+        ({"kernel_y": "unknown"}, "^kernel_y='unknown' is unknown"),
+        ({"kernel_y": 3}, "^kernel_y=3 must be a name"),
+        ({"gamma": -1.0}, "^gamma=-1.0 must be"),
+        ({"gamma_y": 0.0}, "^gamma_y=0.0 must be"),
+        ({"gamma_y": -1}, "^gamma_y=-1 must be"),
+        ({"gamma_y": "wide"}, "^gamma_y='wide' must be"),
     ],
 )
 def test_what_is_wrong(views, how, words):

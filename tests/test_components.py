@@ -55,6 +55,7 @@ def exact(n, kernel, **how):
         SparseKernelPCA(),
         SparseKernelPCA("bound"),
         SparseKernelPCA(0.9, kernel="linear"),
+        SparseKernelPCA(kernel="laplacian"),
         SparseKernelPCA(10, n_candidates=59, subsample=0.8),
     ]
 )
@@ -540,8 +541,9 @@ def indefinite(A, B):
         ({"kernel": indefinite}, "not positive semi-definite"),
         ({"kernel": lambda A, B: -(A @ B.T)}, "must be positive semi-definite"),
         ({"kernel": lambda A, B: 0.0 * (A @ B.T)}, "not zero on all rows"),
-        ({"gamma": -1.0}, "gamma must be"),
-        ({"gamma": "cv"}, "gamma must be"),
+        ({"kernel": 3}, "kernel=3 must be a name"),
+        ({"gamma": -1.0}, "^gamma=-1.0 must be"),
+        ({"gamma": "cv"}, "^gamma='cv' must be"),
         ({"center": "yes"}, "center='yes' must be True or False"),
         ({"subsample": 0}, "subsample=0 must be"),
         ({"subsample": 2.0}, "subsample=2.0 must be"),
@@ -563,7 +565,8 @@ def test_what_is_wrong(X, how, words):
 @pytest.mark.parametrize("n_candidates", [None, 10])
 def test_values_whose_squares_are_out_of_range(X, scale, n_candidates):
     model = SparseKernelPCA(3, kernel="linear", n_candidates=n_candidates)
-    with pytest.raises(ValueError, match="k.x, x. (up to|from 0 to 0)"):
+    words = "k.x, x. (up to|from 0 to 0)|squares overflow|square underflows"
+    with pytest.raises(ValueError, match=words):
         model.fit(scale * X)
     np.testing.assert_array_equal(
         model.fit(scale**0.25 * X).support_, model.fit(X).support_

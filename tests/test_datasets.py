@@ -426,3 +426,44 @@ def test_made_classes_hang_on_the_seed(make):
 def test_a_line_divides_the_classes_of_the_far_cluster():
     X, y = datasets.make_far_cluster(random_state=0)
     np.testing.assert_array_equal(X[:, 1] > 0, y == 1)
+
+
+@pytest.mark.parametrize(
+    "make, how, words",
+    [
+        *(
+            (make, {name: wrong}, f"^{name}={wrong!r} must be a whole number of at l")
+            for make, name in [
+                (datasets.make_spiral, "n_samples"),
+                (datasets.make_ripley, "n_samples"),
+                (datasets.make_interlocked, "n_samples"),
+                (datasets.make_strong_dimensions, "n_samples"),
+                (datasets.make_strong_dimensions, "n_features"),
+                (datasets.make_far_cluster, "n_upper"),
+                (datasets.make_far_cluster, "n_lower"),
+                (datasets.make_far_cluster, "n_far"),
+                (datasets.ripley_bayes_error, "n_nodes"),
+            ]
+            for wrong in (-1, "a", 2.5, None, True)
+        ),
+        *(
+            (make, {name: wrong}, f"^{name}={wrong!r} must be a finite number of at l")
+            for make, name in [
+                (datasets.make_spiral, "noise"),
+                (datasets.make_interlocked, "noise"),
+                (datasets.make_strong_dimensions, "decay"),
+                (datasets.make_strong_dimensions, "strength"),
+            ]
+            for wrong in (-1, "a", np.inf, np.nan)
+        ),
+        (datasets.make_strong_dimensions, {"n_strong": 451}, "^n_strong=451 must be"),
+        (
+            lambda noise: datasets.spiral_log_density([[0.0, 0.0]], noise=noise),
+            {"noise": 0.0},
+            "^noise=0.0 must be a positive finite number",
+        ),
+    ],
+)
+def test_made_data_name_what_is_wrong(make, how, words):
+    with pytest.raises(ValueError, match=words):
+        make(**how)

@@ -601,6 +601,13 @@ def test_auto_finds_the_best_of_its_table(spiral):
     assert_array_equal(given.score_samples(spiral), model.score_samples(spiral))
 
 
+def test_the_score_is_a_mean_and_kernel_densitys_a_sum(spiral):
+    for n in (10, 300):
+        score = ParzenWindows(0.05).fit(spiral).score(spiral[:n])
+        total = KernelDensity(bandwidth=0.05).fit(spiral).score(spiral[:n])
+        assert score * n == pytest.approx(total)
+
+
 def test_grid_search_uses_the_score(spiral):
     grid = GridSearchCV(
         ManifoldParzen(8, 1), {"bandwidth": [1e-3, 0.008, 0.3]}, cv=3
@@ -681,6 +688,11 @@ def test_degenerate_data(make, X):
         (ManifoldParzen(max_memory="much"), "max_memory='much'"),
         (ManifoldParzen(n_jobs=0), "n_jobs=0 must be .* or None or -1"),
         (ParzenWindows(bandwidth=-1), "bandwidth=-1"),
+        (ParzenWindows(bandwidth=1e300), "bandwidth=1e.300 is too far .* overflows"),
+        (ManifoldParzen(bandwidth=1e200), "bandwidth=1e.200 is too far"),
+        (ManifoldParzen(bandwidth=1e-200), "bandwidth=1e-200 is too far"),
+        (LocalGaussianDensity(bandwidth=1e300), "bandwidth=1e.300 is too far"),
+        (LocalGaussianDensity(1.0, 1e-200), "bandwidth=1e-200 is too far"),
         (LocalGaussianDensity(width=0), "width=0"),
         (LocalGaussianDensity(normalize="yes"), "normalize='yes'"),
     ],

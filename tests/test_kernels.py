@@ -84,7 +84,16 @@ def title(kernel):
 
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=title)
 each_radial = pytest.mark.parametrize("kernel", RADIAL, ids=title)
-each_csr = pytest.mark.parametrize("csr", [sparse.csr_matrix, sparse.csr_array])
+
+
+def wide(A):
+    """CSC with 64-bit indices, as scikit-learn's checks have it."""
+    A = sparse.csc_array(A)
+    A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+    return A
+
+
+each_csr = pytest.mark.parametrize("csr", [sparse.csr_matrix, sparse.csr_array, wide])
 
 
 @each_kernel
@@ -496,6 +505,25 @@ def test_functions_promise_nothing():
     k = as_kernel(one_sided).bind(X)
     assert not k.symmetric
     assert k.accepts_sparse
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Polynomial(3, 1.0, 1e300), Polynomial(2, 1e300, 1.0), Polynomial(300, 1e3)],
+    ids=title,
+)
+def test_powers_that_overflow(kernel):
+    with pytest.raises(ValueError, match="overflows on these points: scale them down"):
+        kernel(X, Y)
+    with pytest.raises(ValueError, match="overflows on these points: scale them down"):
+        (kernel + Linear()).diag(X)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Sigmoid(1e308, 0.0), Sigmoid(1.0, 1e300)], ids=title
+)
+def test_a_sigmoid_that_is_steep(kernel):
+    assert (np.abs(kernel(X, 5 * Y)) <= 1.0).all()
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear()])

@@ -76,6 +76,7 @@ VARIANTS = [
             (KMPClassifier, {"method": "back-fitting", "gamma": "auto", "alpha": 0.1}),
             (KMPClassifier, {"multiclass": "ovr", "selection": "loo"}),
             (KMPClassifier, {"selection": "validation"}),
+            (KMPClassifier, {"kernel": "laplacian"}),
         ]
     ),
 ]

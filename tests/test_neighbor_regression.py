@@ -78,6 +78,46 @@ def test_table_is_leave_one_out(friedman):
     assert model.penalty_ == table.penalties[j]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.tile(np.arange(60), 2),
+        np.random.default_rng(0).integers(0, 60, 60),
+        np.concatenate([np.arange(60), np.zeros(40, dtype=int)]),
+    ],
+    ids=["doubled", "drawn", "one often"],
+)
+def test_equal_rows_are_left_out_together(rows, friedman):
+    X, y = friedman[0][rows], friedman[1][rows]
+    model = HKNNRegressor("auto", 0.1).fit(X, y)
+    k = 7
+    missed = np.empty(len(rows))
+    for row in np.unique(rows):
+        same = rows == row
+        one = HKNNRegressor(k, 0.1).fit(X[~same], y[~same])
+        missed[same] = y[same] - one.predict(X[same])
+    wanted = (missed**2).mean() / y.var()
+    assert model.loo_table_.errors[0, k - 1] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("penalty", [0.01, 0.1, 1.0])
+def test_doubling_the_rows_doubles_the_neighbours(penalty, friedman):
+    """Two copies share a weight, which halves its penalty."""
+    X, y, *_ = friedman
+    one = HKNNRegressor("auto", penalty).fit(X, y)
+    two = HKNNRegressor("auto", 2 * penalty).fit(np.r_[X, X], np.r_[y, y])
+    np.testing.assert_allclose(
+        two.loo_table_.errors[0, 1::2], one.loo_table_.errors[0, :40], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("model", [HKNNRegressor(), HKNNRegressor(15)], ids=str)
+def test_repeated_rows_spoil_no_choice(model, friedman):
+    X, y, Xt, yt = friedman
+    wanted = model.fit(X, y).score(Xt, yt)
+    assert model.fit(np.r_[X, X], np.r_[y, y]).score(Xt, yt) > wanted - 0.05
+
+
 def test_better_than_neighbours_alone(friedman):
     X, y, Xt, yt = friedman
     best = max(

@@ -535,6 +535,94 @@ class Shuffled:
         return np.take_along_axis(d, found, axis=1), found
 
 
+# -- rows that are there more than once --------------------------------------------
+
+REPEATS = {
+    "doubled": np.tile(np.arange(60), 2),
+    "drawn": np.random.default_rng(0).integers(0, 60, 60),
+    "one often": np.concatenate([np.arange(60), np.zeros(40, dtype=int)]),
+    "some oversampled": np.concatenate([np.arange(60), *[np.arange(10)] * 5]),
+}
+CHOOSING = [
+    HKNNClassifier("auto", 0.3),
+    HKNNClassifier("auto", 0.0, search=Shuffled()),
+    HKNNClassifier("auto", 0.3, n_components=2),
+    HKNNClassifier("auto", 0.3, reference=np.arange(45), max_memory="40 KiB"),
+    CKNNClassifier("auto"),
+]
+
+
+@pytest.mark.parametrize("repeat", REPEATS)
+@pytest.mark.parametrize("model", CHOOSING, ids=str)
+def test_equal_rows_are_left_out_together(model, repeat, digits):
+    X, y, *_ = digits
+    rows = REPEATS[repeat]
+    X, y = X[rows], y[rows]
+    fitted = clone(model).fit(X, y)
+    place = 2
+    k = int(fitted.loo_table_.n_neighbors[place])
+    one = clone(model).set_params(n_neighbors=k, loo_samples=0, reference=None)
+    wrong = {}
+    for row in np.unique(rows):
+        rest = fitted.reference_[rows[fitted.reference_] != row]
+        x = X[rows == row][:1]
+        wrong[row] = one.fit(X[rest], y[rest]).predict(x)[0] != y[rows == row][0]
+    mean = np.mean([wrong[row] for row in rows])
+    assert fitted.loo_table_.errors[0, place] == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("repeat", REPEATS)
+def test_equal_rows_are_left_out_of_graphs(repeat, digits):
+    X, y, *_ = digits
+    X, y = X[REPEATS[repeat]], y[REPEATS[repeat]]
+    graph = kneighbors_graph(X, len(X) - 1, mode="distance", include_self=False)
+    model = HKNNClassifier("auto", 0.3)
+    wanted = clone(model).fit(X, y)
+    found = clone(model).fit(X, y, graph=graph)
+    np.testing.assert_allclose(found.loo_table_.errors, wanted.loo_table_.errors)
+    assert found.temperature_ == pytest.approx(wanted.temperature_)
+
+
+@pytest.mark.parametrize(
+    "one, two",
+    [
+        (HKNNClassifier("auto", 0.3), HKNNClassifier("auto", 0.6)),
+        (HKNNClassifier("auto", 0.02), HKNNClassifier("auto", 0.04)),
+        (CKNNClassifier("auto"), CKNNClassifier("auto")),
+    ],
+    ids=str,
+)
+def test_doubling_the_rows_doubles_the_neighbours(one, two, digits):
+    """Two copies share a weight, which halves its penalty; hulls stay as they are."""
+    X, y, Xt, yt = digits
+    one = clone(one).fit(X, y)
+    two = clone(two).fit(np.r_[X, X], np.r_[y, y])
+    n = len(one.loo_table_.n_neighbors) // 2
+    np.testing.assert_allclose(
+        two.loo_table_.errors[0, 1 : 2 * n : 2], one.loo_table_.errors[0, :n], atol=0.01
+    )
+    assert two.n_neighbors_ in (2 * one.n_neighbors_ - 1, 2 * one.n_neighbors_)
+    # The one point more that it counts is among twice as many.
+    assert two.temperature_ == pytest.approx(one.temperature_, rel=0.15)
+    assert two.score(Xt, yt) == pytest.approx(one.score(Xt, yt), abs=0.01)
+
+
+def test_a_few_categories_meet_again():
+    """Titanic: rows of a kind are not copies, and one is left out at a time."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 3)).astype(float)
+    y = (X.sum(axis=1) > 1).astype(int)
+    model = HKNNClassifier("auto").fit(X, y)
+    assert model.loo_table_.errors.min() == 0.0
+
+
+@pytest.mark.parametrize("make", CLASSIFIERS)
+@pytest.mark.parametrize("n", [2, 4, 9])
+def test_rows_that_are_all_equal(make, n):
+    model = make("auto").fit(np.ones((n, 2)), np.arange(n) % 2)
+    assert np.isfinite(model.predict_proba(np.ones((1, 2)))).all()
+
+
 class Wrong(BaseEstimator):
     def __init__(self, d, i):
         self.d, self.i = d, i

@@ -23,6 +23,8 @@ from pursuit.kernels import Gaussian, Matern
         NadarayaWatson(Matern(1.5, 2.0)),
         KernelCentroidClassifier(),
         KernelCentroidClassifier("linear"),
+        NadarayaWatson("laplacian"),
+        KernelCentroidClassifier("laplacian"),
     ]
 )
 def test_scikit_learn(estimator, check):

@@ -1,6 +1,6 @@
-"""Squared distances between all rows of two sets.
+"""Distances between all rows of two sets.
 
-They come from one matrix product,
+Squared ones come from one matrix product,
 
     |x - z|² = |x|² + |z|² - 2 x·z,
 
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from scipy import sparse
+from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
 
 # A distance below this fraction of |x|² + |z|² lost three digits or more to
@@ -94,6 +95,19 @@ def squared_distances(left: Rows, right: Rows, out: np.ndarray) -> np.ndarray:
             np.dot(left.points, right.points.T, out=out)
             _finish(out, left.points, left.norms, right.points, right.norms)
     return out
+
+
+def absolute_distances(X: Any, Y: Any = None) -> np.ndarray:
+    """Return Σ |x - z| for the rows x of X and z of Y, which is X if not given."""
+    return np.asarray(manhattan_distances(_narrow(X), _narrow(Y)))
+
+
+def _narrow(X: Any) -> Any:
+    """Return a matrix with 32-bit indices if it is sparse: scikit-learn wants them."""
+    if not sparse.issparse(X) or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array(parts, shape=X.shape)
 
 
 def _sparse_distances(left: Rows, right: Rows, out: np.ndarray) -> None:

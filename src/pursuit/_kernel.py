@@ -31,11 +31,15 @@ class Kernel(BaseEstimator):
         Whether X and Y may be sparse.
     metric : str
         The distance whose median makes the width ``"median"``.
+    takes_squares : bool
+        Whether coordinates are squared or multiplied, so that points of 1e155 are too
+        large for it.
     """
 
     symmetric: bool = True
     accepts_sparse: bool = True
     metric: str = "sqeuclidean"
+    takes_squares: bool = True
     # NumPy's numbers shall leave ``number * kernel`` to the kernel.
     __array_ufunc__ = None
 
@@ -192,6 +196,10 @@ class _Combination(Kernel):
     def accepts_sparse(self) -> bool:  # type: ignore[override]
         return all(kernel.accepts_sparse for kernel in self._operands())
 
+    @property
+    def takes_squares(self) -> bool:  # type: ignore[override]
+        return any(kernel.takes_squares for kernel in self._operands())
+
     def _between(self, X: Any, Y: Any) -> Between:
         return _CombinedBetween(self, X, Y)
 
@@ -255,6 +263,8 @@ class Scaled(_Combination):
 
 class Constant(Kernel):
     """k(x, z) = value, a positive number: what ``kernel + number`` adds."""
+
+    takes_squares = False
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value

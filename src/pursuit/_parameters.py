@@ -6,10 +6,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 # Types of whole numbers.
 WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
+# Features that vary, but by less than this, have squares that underflow.
+_SMALLEST_SPREAD = 1e-140
 
 
 def is_number(value: Any) -> bool:
@@ -30,6 +33,13 @@ def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
         return float(value)
     also = "".join(f" or {word!r}" for word in words)
     raise ValueError(f"{name}={value!r} must be a positive finite number{also}.")
+
+
+def number_from_zero(name: str, value: Any) -> float:
+    """Return a finite number of at least 0 as float."""
+    if is_number(value) and 0 <= value < np.inf:
+        return float(value)
+    raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
 
 
 def probability(name: str, value: Any) -> float:
@@ -71,7 +81,7 @@ def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ())
 
 def thread_limit(n_jobs: Any) -> int:
     """Return the most threads that ``n_jobs`` allows; None and -1 set no limit."""
-    if n_jobs is None or n_jobs == -1:
+    if n_jobs is None or (is_whole(n_jobs, -1) and n_jobs == -1):
         return 1 << 30
     return int(whole_number("n_jobs", n_jobs, 1, (None, -1)))
 
@@ -95,6 +105,25 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
         raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")
 
 
+def check_classes(classes: np.ndarray) -> None:
+    """Raise a ValueError unless there are two classes at least."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()[0]!r}; a classifier needs at "
+            "least two classes."
+        )
+
+
+def check_verbose(verbose: Any) -> None:
+    """Raise a ValueError unless ``verbose`` is True, False, None or a whole number."""
+    check_whole("verbose", verbose, "True, False or a whole number")
+
+
+def is_word(value: Any, word: str) -> bool:
+    """Return whether ``value`` is this word; no array is, whatever it holds."""
+    return isinstance(value, str) and value == word
+
+
 def whole_between(name: str, value: Any, least: int, most: int, what: str) -> int:
     """Return a whole number of this range; ``what`` says what the most is."""
     if is_whole(value, least) and value <= most:
@@ -102,3 +131,44 @@ def whole_between(name: str, value: Any, least: int, most: int, what: str) -> in
     raise ValueError(
         f"{name}={value!r} must be a whole number from {least} to {most}, {what}."
     )
+
+
+def check_scale(X: Any, name: str = "X") -> None:
+    """Raise a ValueError unless squared distances between training rows are numbers.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Finite.
+    name : str
+        Whose values these are, for the error.
+    """
+    check_squares(X, name)
+    spread = _spread(X)
+    if 0 < spread < _SMALLEST_SPREAD:
+        raise ValueError(
+            f"{name} varies by {spread:.3g} at most, whose square underflows: scale it "
+            "up, for the fit and for predictions."
+        )
+
+
+def check_squares(X: Any, name: str = "X") -> None:
+    """Raise a ValueError if squared distances between such rows overflow.
+
+    All that can be asked of new rows: these may be equal, or one only.
+    """
+    values = X.data if sparse.issparse(X) else X
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    if largest > np.sqrt(np.finfo(np.float64).max / (16 * X.shape[1])):
+        raise ValueError(
+            f"{name} holds values up to {largest:.3g}, whose squares overflow: scale "
+            "it down, for the fit and for predictions."
+        )
+
+
+def _spread(X: Any) -> float:
+    """Return by how much the feature that varies most does."""
+    if sparse.issparse(X):
+        return float((X.max(axis=0) - X.min(axis=0)).max())
+    with np.errstate(over="ignore"):  # of float32
+        return float(np.ptp(X, axis=0).max())

@@ -8,6 +8,13 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
+from ._parameters import (
+    number_from_zero,
+    positive_number,
+    whole_between,
+    whole_number,
+)
+
 # The spiral's curve: 0.04 t (sin t, cos t), t uniform from 3 to 15.
 _SCALE, _FIRST, _LAST = 0.04, 3.0, 15.0
 # Nodes of the quadrature for each standard deviation of the noise along the curve.
@@ -39,6 +46,8 @@ def make_spiral(
     X : ndarray of shape (n_samples, 2)
         Points.
     """
+    whole_number("n_samples", n_samples, 1)
+    number_from_zero("noise", noise)
     rng = check_random_state(random_state)
     t = rng.uniform(_FIRST, _LAST, n_samples)
     return _curve(t) + noise * rng.standard_normal((n_samples, 2))
@@ -63,6 +72,7 @@ def spiral_log_density(X: Any, *, noise: float = 0.01) -> np.ndarray:
     log_density : ndarray of shape (n_samples,)
         Natural logarithms.
     """
+    positive_number("noise", noise)
     X = np.asarray(X, dtype=np.float64)
     n_nodes = int(np.ceil(_NODES * _LENGTH / noise)) + 1
     t = np.linspace(_FIRST, _LAST, n_nodes)
@@ -117,6 +127,7 @@ def make_ripley(
     B. D. Ripley, "Neural networks and related methods for classification", Journal of
     the Royal Statistical Society B 56, 409-456, 1994.
     """
+    whole_number("n_samples", n_samples, 1)
     rng = check_random_state(random_state)
     y = (np.arange(n_samples) >= n_samples // 2).astype(np.int64)
     means = _RIPLEY_MEANS[y, rng.randint(2, size=n_samples)]
@@ -155,6 +166,7 @@ def ripley_bayes_error(n_nodes: int = 801) -> float:
     n_nodes : int, default=801
         Nodes on each side of the square.
     """
+    whole_number("n_nodes", n_nodes, 2)
     side = np.linspace(-1.7, 1.7, n_nodes)
     grid = np.stack(np.meshgrid(side, side + 0.5), axis=-1).reshape(-1, 2)
     smaller = np.exp(ripley_log_density(grid).min(axis=1))
@@ -199,6 +211,11 @@ def make_strong_dimensions(
     ----------
     Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
     """
+    whole_number("n_samples", n_samples, 1)
+    whole_number("n_features", n_features, 1)
+    whole_between("n_strong", n_strong, 0, n_features, "the number of features")
+    number_from_zero("decay", decay)
+    number_from_zero("strength", strength)
     rng = check_random_state(random_state)
     variances = np.ones(n_features)
     t = np.arange(1, n_strong + 1)
@@ -229,6 +246,8 @@ def make_interlocked(
     y : ndarray of shape (n_samples,)
         Classes, 0 and 1, sorted.
     """
+    whole_number("n_samples", n_samples, 1)
+    number_from_zero("noise", noise)
     rng = check_random_state(random_state)
     y = (np.arange(n_samples) >= n_samples // 2).astype(np.int64)
     t = np.pi * rng.uniform(size=n_samples) + np.pi * y
@@ -259,6 +278,8 @@ def make_far_cluster(
     y : ndarray of shape (n_upper + n_lower + n_far,)
         Classes, 0 and 1.
     """
+    for name, n in [("n_upper", n_upper), ("n_lower", n_lower), ("n_far", n_far)]:
+        whole_number(name, n, 0)
     rng = check_random_state(random_state)
     upper = rng.uniform((-2.5, 0.2), (2.5, 1.5), size=(n_upper, 2))
     lower = rng.uniform((-2.5, -1.5), (2.5, -0.2), size=(n_lower, 2))

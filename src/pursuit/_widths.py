@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
 
-from ._distances import paired_rows, squared_distances
+from ._distances import absolute_distances, paired_rows, squared_distances
 from ._quantiles import lower_quantile
 
 RULES = ("median", "scale", "auto")
@@ -120,7 +119,7 @@ def in_units(X: Any) -> tuple[Any, float]:
 
 def _distances(X: Any, metric: str) -> np.ndarray:
     if metric == "manhattan":
-        return manhattan_distances(X)
+        return absolute_distances(X)
     rows, _ = paired_rows(X, X)
     return squared_distances(rows, rows, np.empty((len(rows), len(rows))))
 

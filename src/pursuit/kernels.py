@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
-from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from ._distances import absolute_distances
 from ._exponential import exponentials
 from ._kernel import Between, Constant, Kernel, Product, Scaled, Sum, as_points
 from ._radial import Radial
@@ -130,12 +130,13 @@ class Laplacian(Kernel):
     """
 
     metric = "manhattan"
+    takes_squares = False
 
     def __init__(self, gamma: float | str = "median") -> None:
         self.gamma = gamma
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        D = manhattan_distances(X, Y)
+        D = absolute_distances(X, Y)
         exponentials(D, -float(self.gamma))
         return D
 
@@ -197,12 +198,18 @@ class Polynomial(DotProduct):
         self.coef0 = coef0
 
     def _profile(self, G: np.ndarray) -> None:
-        G *= float(self.gamma)
-        G += self.coef0
-        # Products of small whole powers are many times faster than np.power.
-        base = G.copy()
-        for _ in range(self.degree - 1):
-            G *= base
+        with np.errstate(over="ignore", invalid="ignore"):
+            G *= float(self.gamma)
+            G += self.coef0
+            # Products of small whole powers are many times faster than np.power.
+            base = G.copy()
+            for _ in range(self.degree - 1):
+                G *= base
+        if G.size and not max(G.max(), -G.min()) < np.inf:
+            raise ValueError(
+                f"{self} overflows on these points: scale them down, or choose a "
+                "smaller gamma, coef0 or degree."
+            )
 
     def _check(self) -> None:
         super()._check()
@@ -221,7 +228,8 @@ class Sigmoid(DotProduct):
         self.coef0 = coef0
 
     def _profile(self, G: np.ndarray) -> None:
-        G *= float(self.gamma)
+        with np.errstate(over="ignore"):
+            G *= float(self.gamma)
         G += self.coef0
         np.tanh(G, out=G)
 
@@ -245,6 +253,9 @@ class FunctionKernel(Kernel):
     accepts_sparse : bool
         Whether sparse points may be passed to it.
     """
+
+    # Nothing is known of a function.
+    takes_squares = False
 
     def __init__(
         self,

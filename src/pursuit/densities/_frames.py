@@ -8,6 +8,8 @@ import numpy as np
 
 # Largest coordinates beyond which, or below whose inverse, the unit changes.
 _EXTREME = 1e100
+# The largest width whose square is divided by, and the inverse of the smallest.
+_WIDEST = 1e125
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,14 @@ class Frame:
     def outside(self, X: np.ndarray) -> np.ndarray:
         """Return points of the frame in the coordinates of the data."""
         return (X + self.center) * self.unit
+
+    def variance(self, sigma: float) -> float:
+        """Return σ² in the frame, kept where it can be divided by."""
+        return float(np.clip(sigma / self.unit, 1.0 / _WIDEST, _WIDEST)) ** 2
+
+    def holds(self, sigma: float) -> bool:
+        """Return whether σ² in the frame is a number that can be divided by."""
+        return 1.0 / _WIDEST <= sigma / self.unit <= _WIDEST
 
     @property
     def log_volume(self) -> float:

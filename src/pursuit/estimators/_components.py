@@ -5,18 +5,55 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from pursuit._memory import budget
-from pursuit._parameters import check_whole, is_number, row_count, whole_number
+from pursuit._parameters import (
+    check_scale,
+    check_verbose,
+    is_number,
+    positive_number,
+    row_count,
+    whole_number,
+)
 from pursuit._rows import row_digests
+from pursuit._widths import RULES
 from pursuit.components.choosing import Choosing
-from pursuit.kernels import Kernel, as_kernel
+from pursuit.kernels import NAMED, Kernel, as_kernel
 
 # Above this many rows, "auto" chooses on a sample of so many.
 SAMPLED_ROWS = 5000
 # Rows on which a function is tried.
 _TRIAL_ROWS = 20
+
+
+class SecondView(TransformerMixin, BaseEstimator):
+    """The other view: the names of its features, and frames of its variates.
+
+    scikit-learn looks after these for the first argument of an estimator's methods;
+    here the second view is that.
+    """
+
+    def __init__(self, n_components: int) -> None:
+        self.n_components = n_components
+
+    def check_names(self, y: Any, *, reset: bool) -> None:
+        """Keep the names of a frame's columns, or compare them with those kept."""
+        try:
+            validate_data(self, y, reset=reset, skip_check_array=True, ensure_2d=False)
+        except ValueError as error:
+            raise ValueError(f"In y, the second view: {error}") from error
+
+    def transform(self, X: Any, scores: np.ndarray) -> Any:
+        """Return the variates of this view as ``set_output`` asks."""
+        return scores
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the variates."""
+        names = [f"sparsekernelcca_y{i}" for i in range(self.n_components)]
+        return np.array(names, dtype=object)
 
 
 def is_precomputed(kernel: Any) -> bool:
@@ -25,11 +62,11 @@ def is_precomputed(kernel: Any) -> bool:
 
 
 def bound_kernel(
-    kernel: Any, gamma: Any, degree: int, coef0: float, X: Any
+    kernel: Any, gamma: Any, degree: int, coef0: float, X: Any, view: str = "X"
 ) -> Kernel | None:
     """Return the kernel that the parameters ask for, its width a number.
 
-    None for kernel values computed beforehand.
+    None for kernel values computed beforehand.  The second view is "y".
     """
     if is_precomputed(kernel):
         if X.shape[0] != X.shape[1]:
@@ -40,11 +77,33 @@ def bound_kernel(
         return None
     # None is KernelPCA's word for 1 / n_features.
     gamma = "auto" if gamma is None else gamma
+    check_kernel(kernel, gamma, "" if view == "X" else f"_{view}")
     described = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
+    if described.takes_squares:
+        check_scale(X, view)
     bound = described.bind(X)
     if not bound.symmetric:
         _check_symmetric(bound(X[:_TRIAL_ROWS]), kernel)
     return bound
+
+
+def check_kernel(kernel: Any, gamma: Any, suffix: str) -> None:
+    """Raise a ValueError that names the parameter which no kernel knows."""
+    if isinstance(kernel, str):
+        if kernel not in NAMED:
+            names = ", ".join(map(repr, (*NAMED, "precomputed")))
+            raise ValueError(
+                f"kernel{suffix}={kernel!r} is unknown; the names are {names}. A "
+                "kernel object or a function k(X, Y) will do too."
+            )
+        if hasattr(NAMED[kernel](), "gamma"):
+            words = (*RULES, "same") if suffix else RULES
+            positive_number(f"gamma{suffix}", gamma, words)
+    elif not callable(kernel) or isinstance(kernel, type):
+        raise ValueError(
+            f"kernel{suffix}={kernel!r} must be a name, a kernel object such as "
+            "Gaussian(), or a function k(X, Y)."
+        )
 
 
 def _check_symmetric(K: np.ndarray, kernel: Any) -> None:
@@ -85,7 +144,7 @@ def choosing(
     tol = estimator.tol
     if not is_number(tol) or not 0 <= tol < 1:
         raise ValueError(f"tol={tol!r} must be a number from 0 to less than 1.")
-    check_whole("verbose", estimator.verbose, "True, False or a whole number")
+    check_verbose(estimator.verbose)
     return Choosing(
         max_steps=n_sampled if wanted is None else min(wanted, n_sampled),
         sample=sample,

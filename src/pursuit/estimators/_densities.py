@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.utils.validation import has_fit_parameter
 
+from pursuit.densities._frames import Frame
 from pursuit.folds import make_folds
 
 
@@ -16,6 +17,9 @@ class ScoredDensity(DensityMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of the rows, minus the thesis's ANLL.
+
+        The mean, whatever the number of rows; the ``score`` of scikit-learn's
+        ``KernelDensity`` is the sum.
 
         Parameters
         ----------
@@ -30,6 +34,16 @@ class ScoredDensity(DensityMixin, BaseEstimator):
             Higher is better.
         """
         return float(np.mean(self.score_samples(X)))
+
+
+def check_bandwidth(bandwidth: Any, frame: Frame) -> None:
+    """Raise a ValueError if the square of a given σ is no number beside the data."""
+    if not isinstance(bandwidth, str) and not frame.holds(bandwidth):
+        raise ValueError(
+            f"bandwidth={bandwidth!r} is too far from the scale of X, of which the "
+            f"unit is {frame.unit:.3g}: its square overflows or underflows. Give one "
+            "of the data's order, or 'auto'."
+        )
 
 
 def check_density(density: Any) -> None:

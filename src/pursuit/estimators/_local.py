@@ -13,20 +13,24 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._parameters import (
+    check_classes,
+    check_scale,
+    check_squares,
+    is_word,
+)
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
-    check_search,
-    check_spread,
-    check_squares,
-    check_whole,
+    check_shared,
     checked_graph,
     limited_threads,
     reference_rows,
+    rows_left_out_together,
     thread_count,
 )
 from pursuit.neighbors.leave_one_out import error_table, temperature
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
-from pursuit.neighbors.neighborhoods import ClassSearch, from_graph
+from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut, from_graph
 from pursuit.neighbors.subspaces import (
     Hulls,
     Hyperplanes,
@@ -64,8 +68,9 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             Class labels.
         graph : sparse matrix of shape (n_samples, n_samples), optional
             Distances to near training points, to be used instead of a search for the
-            leave-one-out choices.  A point's own entry is ignored; where fewer than
-            `n_neighbors` points of a class are stored, fewer are used.
+            leave-one-out choices.  The entries of a point itself and of rows equal to
+            it are ignored; where fewer than `n_neighbors` points of a class are
+            stored, fewer are used.
 
         Returns
         -------
@@ -75,14 +80,9 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only, {self.classes_.tolist()[0]!r}; a classifier "
-                "needs at least two classes."
-            )
+        check_classes(self.classes_)
         self._check_parameters(len(X))
-        check_squares(X)
-        check_spread(X)
+        check_scale(X)
         self.reference_ = reference_rows(self.reference, X, y)
         with limited_threads(self.n_jobs):
             self._set_reference(X, codes)
@@ -90,12 +90,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_parameters(self, n_samples: int) -> None:
-        if self.n_neighbors != "auto":
-            check_whole("n_neighbors", self.n_neighbors, 1, " or 'auto'")
-        check_whole("loo_samples", self.loo_samples, 0)
-        budget(self.max_memory)
-        thread_count(self.n_jobs)
-        check_search(self.search)
+        check_shared(self, least_left_out=0)
         if self._is_auto() and self.loo_samples == 0:
             raise ValueError(
                 "loo_samples=0 leaves nothing to choose 'auto' parameters by: give "
@@ -138,12 +133,12 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         self._variance = class_variance(self._points, self._codes, n_classes)
 
     def _is_auto(self) -> bool:
-        return bool(self.n_neighbors == "auto")
+        return is_word(self.n_neighbors, "auto")
 
     def _numbers(self) -> np.ndarray:
         """Return the numbers of neighbours to be compared, or the only one."""
         largest = self._search.largest
-        if self.n_neighbors != "auto":
+        if not is_word(self.n_neighbors, "auto"):
             return np.array([min(int(self.n_neighbors), largest)])
         return np.arange(1, min(MOST_NEIGHBORS, largest) + 1)
 
@@ -162,7 +157,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         self.n_neighbors_, penalty = most, float(penalties[0])
         if self.loo_samples > 0:
             rows = self._left_out_rows(len(X))
-            find = self._leaving_out(X[rows], rows, graph, most)
+            find = self._leaving_out(X, rows, graph, most)
         if self._is_auto():
             self.loo_table_ = error_table(
                 self._model(self._shape(0.0), most),
@@ -194,11 +189,14 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
     def _leaving_out(
         self, X: np.ndarray, rows: np.ndarray, graph: Any, n_neighbors: int
     ) -> Find:
-        """Return the neighbourhoods of training points without themselves.
+        """Return the neighbourhoods of training points without rows equal to them.
 
         They are found once and kept, unless that takes more than half of the memory.
         """
-        find = self._finder(X, graph, rows, self._position[rows])
+        sets = rows_left_out_together(X, self.reference_)
+        left_out = LeftOut(sets[self.reference_], sets[rows])
+        X = X[rows]
+        find = self._finder(X, graph, rows, left_out)
         each = 8 * len(self.classes_) * (n_neighbors + 4)
         if len(rows) * each > budget(self.max_memory) // 2:
             return find
@@ -347,7 +345,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         X: np.ndarray,
         graph: Any,
         graph_rows: np.ndarray | None = None,
-        left_out: np.ndarray | None = None,
+        left_out: LeftOut | None = None,
     ) -> Find:
         """Return what finds neighbourhoods of rows of X: the search, or the graph."""
         if graph is None:
@@ -366,7 +364,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             if np.any(hoods.count.sum(axis=1) == 0):
                 raise ValueError(
                     "graph has rows without any reference point: every point needs at "
-                    "least one neighbour beside itself."
+                    "least one neighbour beside itself and its copies."
                 )
             return hoods
 

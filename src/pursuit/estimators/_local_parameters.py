@@ -11,15 +11,17 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 
-from pursuit._parameters import WHOLE, is_number, is_whole
+from pursuit._memory import budget
+from pursuit._parameters import WHOLE, check_verbose, is_number, is_whole, is_word
+from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
 
 # The largest number of neighbours that "auto" compares.
 MOST_NEIGHBORS = 80
-
-# Features that vary, but by less than this, have squares that underflow.
-_SMALLEST_SPREAD = 1e-140
+# So few different rows, each there so often, are categories.
+_FEW_ROWS, _MANY_COPIES = 50, 5
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -37,6 +39,18 @@ def thread_count(n_jobs: int | None) -> int:
 def limited_threads(n_jobs: int | None) -> Any:
     """Hold scikit-learn's search to the threads that ``n_jobs`` allows."""
     return nullcontext() if n_jobs is None else limited(thread_count(n_jobs))
+
+
+def check_shared(estimator: Any, least_left_out: int) -> None:
+    """Raise a ValueError if a parameter that all neighbour estimators have is wrong."""
+    if not is_word(estimator.n_neighbors, "auto"):
+        check_whole("n_neighbors", estimator.n_neighbors, 1, " or 'auto'")
+    check_whole("loo_samples", estimator.loo_samples, least_left_out)
+    budget(estimator.max_memory)
+    check_random_state(estimator.random_state)
+    thread_count(estimator.n_jobs)
+    check_verbose(estimator.verbose)
+    check_search(estimator.search)
 
 
 def check_search(search: Any) -> None:
@@ -67,26 +81,6 @@ def check_whole(name: str, value: Any, low: int, otherwise: str = "") -> None:
     if not is_whole(value, low):
         raise ValueError(
             f"{name}={value!r} must be a whole number of at least {low}{otherwise}."
-        )
-
-
-def check_squares(X: np.ndarray) -> None:
-    """Raise a ValueError if squared distances between such points overflow."""
-    largest = float(max(X.max(initial=0.0), -X.min(initial=0.0)))
-    if largest > np.sqrt(np.finfo(np.float64).max / (16 * X.shape[1])):
-        raise ValueError(
-            f"X holds values up to {largest:.3g}, whose squares overflow: scale it "
-            "down, for the fit and for predictions."
-        )
-
-
-def check_spread(X: np.ndarray) -> None:
-    """Raise a ValueError if all features vary too little to be squared."""
-    spread = float(np.ptp(X, axis=0).max())
-    if 0 < spread < _SMALLEST_SPREAD:
-        raise ValueError(
-            f"X varies by {spread:.3g} at most, whose square underflows: scale it up, "
-            "for the fit and for predictions."
         )
 
 
@@ -125,6 +119,21 @@ def reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
             f"{len(X) - 1}), be a mask of all rows, a model with support_, or None."
         )
     return np.unique(rows)
+
+
+def rows_left_out_together(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return the sets (n,) of training rows of which none is the others' neighbour.
+
+    Equal rows: a left-out row whose copy stays would be its own neighbour.  Where
+    inputs are a few categories, whoever predicts meets the same rows again, and each
+    row is left out alone, as it is where the reference points are all equal.
+    """
+    first, sets = distinct_rows(X, np.ones(len(X)))
+    n = len(first)
+    is_category = n <= _FEW_ROWS and len(X) >= _MANY_COPIES * n
+    if n == len(X) or is_category or np.ptp(sets[reference]) == 0:
+        return np.arange(len(X))
+    return sets
 
 
 def _row_numbers(given: Any, n_rows: int) -> np.ndarray | None:

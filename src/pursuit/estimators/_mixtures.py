@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
 from pursuit._parameters import (
+    check_scale,
+    check_verbose,
     positive_number,
     thread_limit,
     whole_number,
@@ -35,7 +37,7 @@ from pursuit.densities.search import (
     scale,
     search,
 )
-from pursuit.estimators._densities import ScoredDensity
+from pursuit.estimators._densities import ScoredDensity, check_bandwidth
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 
@@ -102,11 +104,13 @@ class LocalGaussianMixture(ScoredDensity):
         bandwidth = positive_number("bandwidth", bandwidth, ("auto",))
         n_neighbors = whole_number("n_neighbors", n_neighbors, 1, ("auto", None))
         n_components = whole_number("n_components", n_components, 0, ("auto", None))
+        check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         limit = thread_limit(self.n_jobs)
         memory = budget(self.max_memory)
         data = _Training.of(X, weight)
+        check_bandwidth(bandwidth, data.frame)
         kernel = _kernel(neighborhood, X, weight)
         self._data, self._kernel = data, kernel
         k, d, sigma = self._tuned(n_neighbors, n_components, bandwidth, memory, limit)
@@ -118,7 +122,7 @@ class LocalGaussianMixture(ScoredDensity):
             data.X,
             self._neighbourhoods(k, is_found, memory, limit),
             d,
-            _variance(sigma, data.frame),
+            data.frame.variance(sigma),
             np.log(data.counts) - np.log(data.counts.sum()),
             memory,
             limit,
@@ -268,11 +272,14 @@ def _kernel(neighborhood: Any, X: np.ndarray, weight: np.ndarray) -> Kernel | No
     if isinstance(neighborhood, str) and neighborhood == "hard":
         return None
     try:
-        return as_kernel(neighborhood).bind(X, weight)
+        kernel = as_kernel(neighborhood).bind(X, weight)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"neighborhood={neighborhood!r} must be 'hard' or a kernel: {error}"
         ) from error
+    if kernel.takes_squares:
+        check_scale(X[weight > 0])
+    return kernel
 
 
 def _neighbours(k: Any, n_rows: int, is_soft: bool) -> tuple[int | None, ...]:
@@ -285,8 +292,3 @@ def _components(d: Any, n_features: int) -> tuple[int | None, ...]:
     if _is_auto(d):
         return (*(c for c in COMPONENTS if c < n_features), None)
     return (d,)
-
-
-def _variance(sigma: float, frame: Frame) -> float:
-    """Return σ² in the frame, kept where it can be divided by."""
-    return float(np.clip((sigma / frame.unit) ** 2, 1e-250, 1e250))

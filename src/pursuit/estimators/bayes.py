@@ -15,7 +15,13 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pursuit._parameters import check_choice, positive_number, whole_number
+from pursuit._parameters import (
+    check_choice,
+    check_classes,
+    check_verbose,
+    positive_number,
+    whole_number,
+)
 from pursuit._progress import Progress
 from pursuit.densities.posteriors import (
     ancll,
@@ -134,7 +140,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Training points.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels, of two classes at least.
         sample_weight : array-like of shape (n_samples,), optional
             Given to the densities, which must take weights unless all are equal, and
             to the priors. Rows of weight 0 are as if absent.
@@ -150,6 +156,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, len(y))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.classes_, codes = np.unique(y, return_inverse=True)
+        check_classes(self.classes_)
         shares = np.bincount(codes, weight) / weight.sum()
         self.class_prior_ = _priors(self.priors, shares)
         with np.errstate(divide="ignore"):
@@ -161,6 +168,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_density(self.density)
         check_choice("tune_by", self.tune_by, ("ancll", "error"))
         whole_number("n_folds", self.n_folds, 2)
+        check_verbose(self.verbose)
         if self.temperature is not None:
             positive_number("temperature", self.temperature, ("auto",))
 

@@ -19,8 +19,9 @@ from pursuit import bounds
 from pursuit._parameters import (
     check_choice,
     check_flag,
-    is_number,
+    check_squares,
     is_whole,
+    number_from_zero,
     positive_number,
     whole_between,
     whole_number,
@@ -30,6 +31,7 @@ from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
 from pursuit.estimators._components import (
     PARAMETERS,
+    SecondView,
     bound_kernel,
     check_square_or_support,
     choosing,
@@ -215,10 +217,7 @@ class SparseKernelCCA(  # noqa: D101
         whole_number("max_support", self.max_support, 1, (None,))
         check_flag("center", self.center)
         check_choice("criterion", self.criterion, ("correlation", "covariance"))
-        if not is_number(self.alpha) or not 0 <= self.alpha < np.inf:
-            raise ValueError(
-                f"alpha={self.alpha!r} must be a finite number of at least 0."
-            )
+        number_from_zero("alpha", self.alpha)
 
     @property
     def _kernel_parameters(self) -> tuple[Any, Any]:
@@ -228,9 +227,9 @@ class SparseKernelCCA(  # noqa: D101
         is_same = isinstance(self.gamma_y, str) and self.gamma_y == "same"
         gammas = self.gamma, self.gamma if is_same else self.gamma_y
         return tuple(
-            bound_kernel(kernel, gamma, self.degree, self.coef0, Z)
-            for kernel, gamma, Z in zip(
-                self._kernel_parameters, gammas, (X, Y), strict=True
+            bound_kernel(kernel, gamma, self.degree, self.coef0, Z, name)
+            for kernel, gamma, Z, name in zip(
+                self._kernel_parameters, gammas, (X, Y), ("X", "y"), strict=True
             )
         )
 
@@ -250,6 +249,8 @@ class SparseKernelCCA(  # noqa: D101
         Y = self._second_view(y)
         check_consistent_length(X, Y)
         self._n_features_y = Y.shape[1]
+        self._second = SecondView(self.n_components)
+        self._second.check_names(y, reset=True)
         return X, Y
 
     def _accepted(self, view: int) -> Any:
@@ -333,13 +334,22 @@ class SparseKernelCCA(  # noqa: D101
         x_scores : ndarray of shape (n_samples, n_components)
             Variates of the first view; over the training rows their variance is 1.
         y_scores : ndarray of shape (n_samples, n_components)
-            Those of the second view, where it was given.
+            Those of the second view, where it was given. Both are frames where
+            ``set_output`` asks for them.
         """
         check_is_fitted(self, "x_weights_")
-        X = self._checked(X)
         if y is None:
-            return self._scores(0, X)
-        Y = self._checked_second(y)
+            return self._scores(0, self._checked(X))
+        x_scores, y_scores = self._both_scores(X, y)
+        # What scikit-learn makes of the first view alone tells what was asked for.
+        kind = type(self.transform(X[:1])).__module__.partition(".")[0]
+        if kind == "numpy":
+            return x_scores, y_scores
+        view = SecondView(self.n_components_).set_output(transform=kind)
+        return x_scores, view.transform(y, y_scores)
+
+    def _both_scores(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        X, Y = self._checked(X), self._checked_second(y)
         check_consistent_length(X, Y)
         return self._scores(0, X), self._scores(1, Y)
 
@@ -375,7 +385,8 @@ class SparseKernelCCA(  # noqa: D101
         correlations : ndarray of shape (n_components,)
             0 where a variate is constant.
         """
-        return correlations(*self.transform(X, y))
+        check_is_fitted(self, "x_weights_")
+        return correlations(*self._both_scores(X, y))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean correlation of the pairs of variates on these data.
@@ -440,6 +451,8 @@ class SparseKernelCCA(  # noqa: D101
         if kernel is None:
             n = (self.n_features_in_, self._n_features_y)[view]
             Z = check_square_or_support(Z, n, self.support_, ("X", "y")[view])
+        elif kernel.takes_squares:
+            check_squares(Z, ("X", "y")[view])
         out = np.empty((Z.shape[0], self.n_components_))
         for rows, K in kernel_blocks(kernel, Z, points):
             np.matmul(K, weights.T, out=out[rows])
@@ -464,6 +477,8 @@ class SparseKernelCCA(  # noqa: D101
                 f"y has {Y.shape[1]} columns, but the second view had "
                 f"{self._n_features_y} at fit."
             )
+        if Y.shape[1] == self._n_features_y:
+            self._second.check_names(y, reset=False)
         return Y
 
     @property

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pursuit._parameters import (
     WHOLE,
     check_flag,
+    check_squares,
     is_number,
     is_whole,
     probability,
@@ -382,9 +383,12 @@ class SparseKernelPCA(  # noqa: D101
 
     def _checked(self, X: Any) -> Any:
         if self._kernel is not None:
-            return validate_data(
+            X = validate_data(
                 self, X, reset=False, accept_sparse="csr", dtype=np.float64
             )
+            if self._kernel.takes_squares:
+                check_squares(X)
+            return X
         if getattr(X, "shape", (0, 0))[1:] == (self.n_support_,):
             X = check_array(X, dtype=np.float64)
         else:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_flag,
+    check_verbose,
     positive_number,
     thread_limit,
     whole_number,
@@ -31,7 +32,7 @@ from pursuit.densities.search import (
     scale,
     warn_of_no_width,
 )
-from pursuit.estimators._densities import ScoredDensity
+from pursuit.estimators._densities import ScoredDensity, check_bandwidth
 from pursuit.estimators._planning import check_sample_weight
 
 # Widths and bandwidths that "auto" compares at first, in octaves above the typical
@@ -162,12 +163,17 @@ class LocalGaussianDensity(ScoredDensity):
         bandwidth = positive_number("bandwidth", self.bandwidth, ("auto",))
         whole_number("n_components", self.n_components, 0, (None,))
         check_flag("normalize", self.normalize)
+        budget(self.max_memory)
+        thread_limit(self.n_jobs)
+        check_random_state(self.random_state)
+        check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         first, self._set_of_row = distinct_rows(X, weight)
         used = self._set_of_row >= 0
         counts = np.bincount(self._set_of_row[used], weight[used])
         self._frame = Frame.of(X[first])
+        check_bandwidth(bandwidth, self._frame)
         self._X, self._log_counts = self._frame.inside(X[first]), np.log(counts)
         self._choose(width, bandwidth, row_digests(X, first, 0))
         self.log_mass_ = 0.0
@@ -267,7 +273,7 @@ class LocalGaussianDensity(ScoredDensity):
 
     @property
     def _variance(self) -> float:
-        return float(np.clip((self.bandwidth_ / self._frame.unit) ** 2, 1e-250, 1e250))
+        return self._frame.variance(self.bandwidth_)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density at each row, up to the mass unless normalized.

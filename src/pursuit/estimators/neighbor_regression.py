@@ -10,19 +10,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
+from pursuit._parameters import check_scale, check_squares, is_word
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_penalty,
-    check_search,
-    check_spread,
-    check_squares,
-    check_whole,
+    check_shared,
     limited_threads,
+    rows_left_out_together,
     thread_count,
 )
 from pursuit.neighbors.leave_one_out import Table
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
-from pursuit.neighbors.neighborhoods import ClassSearch
+from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
 from pursuit.neighbors.subspaces import Hyperplanes, class_variance, reconstruct
 
 # Penalties that "auto" compares, and the default, as shares of the variance of X.
@@ -52,7 +51,9 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         Finds the neighbours.  None is scikit-learn's `NearestNeighbors`.
     loo_samples : int, default=1000
         How many training points, at most and drawn at random, are left out in turn to
-        choose what is ``"auto"``.
+        choose what is ``"auto"``.  Rows equal to the one left out are left out with
+        it, unless the data are a few categories (50 different rows at most, each there
+        five times on average).
     max_memory : int, str or None, default=None
         Memory for a block of points, in bytes or as a text such as ``"1 GiB"``; None is
         half of what is free.
@@ -145,8 +146,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             y_numeric=True,
         )
         self._check_parameters()
-        check_squares(X)
-        check_spread(X)
+        check_scale(X)
         # A copy, so that changes of the caller's X do not reach the model.
         self._points = np.array(X, order="C", copy=True)
         self._set_values(np.asarray(y, dtype=np.float64))
@@ -167,33 +167,32 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         self._values = np.array(np.ldexp(Y, -self._exponents), order="C")
 
     def _check_parameters(self) -> None:
-        if self.n_neighbors != "auto":
-            check_whole("n_neighbors", self.n_neighbors, 1, " or 'auto'")
+        check_shared(self, least_left_out=1)
         check_penalty(self.penalty)
-        check_whole("loo_samples", self.loo_samples, 1)
-        budget(self.max_memory)
-        thread_count(self.n_jobs)
-        check_search(self.search)
 
     def _choose(self) -> None:
-        numbers, penalties = self._numbers(), self._penalties()
-        self.loo_table_ = None
-        j, k = 0, 0
-        if "auto" in (self.n_neighbors, self.penalty):
-            if len(self._points) < 2:
-                raise ValueError(
-                    "n_samples=1 is too few to leave one out: give numbers for "
-                    "n_neighbors and penalty."
-                )
-            self.loo_table_ = self._table(numbers, penalties)
-            j, k = self.loo_table_.best()
-        self.n_neighbors_, self.penalty_ = int(numbers[k]), float(penalties[j])
+        n, penalties = len(self._points), self._penalties()
+        if "auto" not in (self.n_neighbors, self.penalty):
+            self.loo_table_ = None
+            self.n_neighbors_ = min(int(self.n_neighbors), n)
+            self.penalty_ = float(penalties[0])
+            return
+        if n < 2:
+            raise ValueError(
+                "n_samples=1 is too few to leave one out: give numbers for "
+                "n_neighbors and penalty."
+            )
+        sets = rows_left_out_together(self._points, np.arange(n))
+        self.loo_table_ = self._table(self._numbers(sets), penalties, sets)
+        j, k = self.loo_table_.best()
+        self.n_neighbors_ = int(self.loo_table_.n_neighbors[k])
+        self.penalty_ = float(penalties[j])
 
-    def _numbers(self) -> np.ndarray:
-        if self.n_neighbors != "auto":
-            return np.array([min(int(self.n_neighbors), self._search.largest)])
-        # Left-out points have one neighbour less.
-        most = max(min(MOST_NEIGHBORS, self._search.largest - 1), 1)
+    def _numbers(self, sets: np.ndarray) -> np.ndarray:
+        if not is_word(self.n_neighbors, "auto"):
+            return np.array([min(int(self.n_neighbors), len(sets))])
+        # Left-out points have at least one neighbour less.
+        most = min(MOST_NEIGHBORS, len(sets) - int(np.bincount(sets).min()))
         return np.arange(1, most + 1)
 
     def _penalties(self) -> np.ndarray:
@@ -202,7 +201,9 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         shares = PENALTY_SHARES if self.penalty == "auto" else (PENALTY_SCALE,)
         return self._variance * np.array(shares)
 
-    def _table(self, numbers: np.ndarray, penalties: np.ndarray) -> Table:
+    def _table(
+        self, numbers: np.ndarray, penalties: np.ndarray, sets: np.ndarray
+    ) -> Table:
         n = len(self._points)
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         rows = np.sort(rng.choice(n, min(self.loo_samples, n), replace=False))
@@ -212,7 +213,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         spread = np.where(is_constant, 1.0, self._values.std(axis=0))
 
         def find(s: slice, k: int) -> Any:
-            return self._search.find(X[s], k, rows[s])
+            return self._search.find(X[s], k, LeftOut(sets, sets[rows[s]]))
 
         squared = np.zeros((len(penalties), len(numbers)))
         for some, values in self._rebuilt(X, find, penalties, numbers):

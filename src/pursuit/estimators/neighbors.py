@@ -32,8 +32,10 @@ SHARED = """reference : None, array-like or estimator, default=None
         may fill up with the index -1 or infinite distances.
     loo_samples : int, default=1000
         How many training points, at most and drawn at random, are left out in turn to
-        choose what is ``"auto"`` and the temperature of the probabilities.  With 0
-        there is no `predict_proba`.
+        choose what is ``"auto"`` and the temperature of the probabilities.  Rows equal
+        to the one left out are left out with it, unless the data are a few categories
+        (50 different rows at most, each there five times on average).  With 0 there is
+        no `predict_proba`.
     max_memory : int, str or None, default=None
         Memory for a block of points, in bytes or as a text such as ``"1 GiB"``; None is
         half of what is free.  Where the neighbours of the points left out do not fit,

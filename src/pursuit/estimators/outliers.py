@@ -105,6 +105,9 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density of each row, training rows left out.
 
+        It jumps at the training rows, by design: a row equal to one that was there once
+        is scored without that one's own part of the density, a row beside it with it.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)

@@ -10,7 +10,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._memory import budget
-from pursuit._parameters import positive_number
+from pursuit._parameters import (
+    check_classes,
+    check_scale,
+    check_squares,
+    positive_number,
+)
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities.smoothing import (
     class_mean_products,
@@ -187,8 +192,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
             Predictions.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        F = self._predicted(X)
+        F = self._predicted(_validated(self, X))
         return F[:, 0] if self._is_single_output else F
 
     def _predicted(self, X: Any) -> np.ndarray:
@@ -282,7 +286,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training points.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels, of two classes at least.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 is the same as the row twice, 0 the same as no row.
 
@@ -296,6 +300,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         weight = check_sample_weight(sample_weight, len(y))
         used = np.flatnonzero(weight > 0)
         self.classes_, codes = np.unique(y[used], return_inverse=True)
+        check_classes(self.classes_)
         self._X, self._weight = X[used], weight[used]
         self._shares = np.zeros((len(used), len(self.classes_)))
         self._shares[np.arange(len(used)), codes] = self._weight
@@ -320,7 +325,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
             Not negative, up to rounding, if the kernel is positive definite.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = _validated(self, X)
         return squared_distances_to_means(
             self.kernel_,
             self._X,
@@ -378,4 +383,14 @@ def _bound(estimator: Any, gamma: float | str, more: tuple[str, ...] = ()) -> Ke
     )
     if isinstance(estimator.kernel, str) and hasattr(kernel, "gamma"):
         positive_number("gamma", gamma, (*more, *RULES))
+    if kernel.takes_squares:
+        check_scale(estimator._X)
     return kernel.bind(estimator._X, estimator._weight)
+
+
+def _validated(estimator: Any, X: Any) -> Any:
+    """Return points for a prediction."""
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
+    if estimator.kernel_.takes_squares:
+        check_squares(X)
+    return X

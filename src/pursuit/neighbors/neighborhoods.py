@@ -7,7 +7,8 @@ graph of distances that was computed elsewhere.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,32 @@ from sklearn.neighbors import NearestNeighbors
 
 from .subspaces import Neighborhoods
 
-__all__ = ["ClassSearch", "from_graph"]
+__all__ = ["ClassSearch", "LeftOut", "from_graph"]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Which reference points are not to be neighbours of which points.
+
+    Attributes
+    ----------
+    sets : ndarray of int of shape (l,)
+        The set that each reference point belongs to, such as that of all equal rows.
+    own : ndarray of int of shape (n,)
+        The set that is left out for each point.
+    """
+
+    sets: np.ndarray
+    own: np.ndarray
+
+    def __getitem__(self, rows: Any) -> LeftOut:
+        """Return what is left out for some of the points."""
+        return LeftOut(self.sets, self.own[rows])
+
+    def counts(self, members: np.ndarray) -> np.ndarray:
+        """Return how many of these reference points are left out, (n,)."""
+        n_sets = 1 + max(self.sets.max(initial=0), self.own.max(initial=0))
+        return np.bincount(self.sets[members], minlength=n_sets)[self.own]
 
 
 class ClassSearch:
@@ -64,30 +90,64 @@ class ClassSearch:
         return X if self._origin is None else X - self._origin
 
     def find(
-        self, X: np.ndarray, n_neighbors: int, left_out: np.ndarray | None = None
+        self, X: np.ndarray, n_neighbors: int, left_out: LeftOut | None = None
     ) -> Neighborhoods:
-        """Return up to ``n_neighbors`` neighbours in each class.
-
-        ``left_out`` (n,): a reference row that is not to be its own neighbour, or -1.
-        """
+        """Return up to ``n_neighbors`` neighbours in each class, none left out."""
         shape = (len(X), len(self._members))
         index = np.zeros((*shape, n_neighbors), dtype=np.intp)
         count, nearest = np.zeros(shape, dtype=np.intp), np.full(shape, np.inf)
-        spare = 0 if left_out is None else 1
         moved = self._moved(X)
-        for c, rows in enumerate(self._members):
-            k = min(n_neighbors + spare, len(rows))
-            distance, found = _ask(self._finders[c], moved, k, len(rows))
-            found = rows[found]
-            if left_out is not None:
-                distance, found = _without(distance, found, left_out, n_neighbors)
-            _write(distance, found, index[:, c], count[:, c], nearest[:, c])
+        for c in range(len(self._members)):
+            for here, spare in self._parts(c, len(X), n_neighbors, left_out):
+                own = None if left_out is None else left_out[here]
+                distance, found = self._found(c, moved[here], n_neighbors, spare, own)
+                k = found.shape[1]
+                index[here, c, :k] = found
+                count[here, c] = np.isfinite(distance).sum(axis=1)
+                nearest[here, c] = distance[:, 0] if k else np.inf
         if np.any(count.sum(axis=1) == 0):
             raise ValueError(
                 f"search={self._finders[0]!r} found no neighbour at all for some "
                 "points: every point needs at least one."
             )
         return Neighborhoods(index, count, nearest)
+
+    def _parts(
+        self, c: int, n: int, n_neighbors: int, left_out: LeftOut | None
+    ) -> Iterator[tuple[Any, int]]:
+        """Yield points with how many neighbours more are asked for on their behalf."""
+        if left_out is None:
+            yield slice(None), 0
+            return
+        counts = np.maximum(left_out.counts(self._members[c]), 1)
+        if counts.max(initial=1) == 1:
+            yield slice(None), 1
+            return
+        # To the next power of 2: a few searches, of at most twice what is needed.
+        spares = 1 << np.ceil(np.log2(counts)).astype(np.intp)
+        for spare in np.unique(spares).tolist():
+            rows = np.flatnonzero(spares == spare)
+            # No more found at a time than without equal rows.
+            step = max(1, n * (n_neighbors + 1) // (n_neighbors + spare))
+            for start in range(0, len(rows), step):
+                yield rows[start : start + step], spare
+
+    def _found(
+        self,
+        c: int,
+        X: np.ndarray,
+        n_neighbors: int,
+        spare: int,
+        left_out: LeftOut | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances and numbers of the neighbours in one class."""
+        rows = self._members[c]
+        k = min(n_neighbors + spare, len(rows))
+        distance, found = _ask(self._finders[c], X, k, len(rows))
+        found = rows[found]
+        if left_out is None:
+            return distance, found
+        return _without(distance, found, left_out, n_neighbors)
 
 
 def _fitted(search: Any, points: np.ndarray) -> Any:
@@ -128,28 +188,14 @@ def _ask(
 
 
 def _without(
-    distance: np.ndarray, found: np.ndarray, left_out: np.ndarray, n_neighbors: int
+    distance: np.ndarray, found: np.ndarray, left_out: LeftOut, n_neighbors: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move a point's own row behind its neighbours, infinitely far, and cut."""
-    is_self = found == left_out[:, None]
-    last = np.argsort(is_self, axis=1, kind="stable")
-    distance = np.where(is_self, np.inf, distance)
+    """Move what is left out behind the neighbours, infinitely far, and cut."""
+    is_out = left_out.sets[found] == left_out.own[:, None]
+    last = np.argsort(is_out, axis=1, kind="stable")
+    distance = np.where(is_out, np.inf, distance)
     distance = np.take_along_axis(distance, last, axis=1)[:, :n_neighbors]
     return distance, np.take_along_axis(found, last, axis=1)[:, :n_neighbors]
-
-
-def _write(
-    distance: np.ndarray,
-    found: np.ndarray,
-    index: np.ndarray,
-    count: np.ndarray,
-    nearest: np.ndarray,
-) -> None:
-    k = found.shape[1]
-    index[:, :k] = found
-    count[:] = np.isfinite(distance).sum(axis=1)
-    if k > 0:
-        nearest[:] = distance[:, 0]
 
 
 def from_graph(
@@ -158,7 +204,7 @@ def from_graph(
     position: np.ndarray,
     n_classes: int,
     n_neighbors: int,
-    left_out: np.ndarray | None = None,
+    left_out: LeftOut | None = None,
 ) -> Neighborhoods:
     """Return the neighbours that a sparse graph of distances holds.
 
@@ -170,13 +216,13 @@ def from_graph(
         The class of a training row, and its number among the reference points (-1 if
         it is none of them).
     n_classes, n_neighbors : int
-    left_out : ndarray of shape (n,), optional
+    left_out : LeftOut, optional
         As in `ClassSearch.find`.
     """
     rows, columns, distance = _entries(graph)
     keep = position[columns] >= 0
     if left_out is not None:
-        keep &= position[columns] != left_out[rows]
+        keep &= left_out.sets[position[columns]] != left_out.own[rows]
     rows, columns, distance = rows[keep], columns[keep], distance[keep]
     group = rows * n_classes + classes[columns]
     order = np.lexsort((columns, distance, group))

@@ -1,0 +1,212 @@
+"""Laws of what every estimator asks of its parameters and its data."""
+
+import re
+from operator import attrgetter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+
+from pursuit import (
+    CKNNClassifier,
+    DensityClassifier,
+    DensityOutlierDetector,
+    HKNNClassifier,
+    HKNNRegressor,
+    KernelCentroidClassifier,
+    KMPClassifier,
+    LocalGaussianDensity,
+    ManifoldParzen,
+    NadarayaWatson,
+    ParzenWindows,
+    SparseKernelCCA,
+    SparseKernelPCA,
+)
+from pursuit._parameters import check_scale
+from pursuit.kernels import Gaussian, Laplacian, Matern
+
+# -- the scale of the data ---------------------------------------------------------
+
+SQUARING = [
+    HKNNClassifier(3),
+    CKNNClassifier(3),
+    HKNNRegressor(3),
+    NadarayaWatson(),
+    NadarayaWatson(Matern()),
+    NadarayaWatson(Gaussian() + Laplacian()),
+    KernelCentroidClassifier(),
+    KernelCentroidClassifier("cosine"),
+    KernelCentroidClassifier("linear"),
+    SparseKernelPCA(2),
+    SparseKernelPCA(2, kernel="cosine"),
+    SparseKernelCCA(2, max_support=5),
+]
+# Those of the L1 norm, and those that choose units of their own.
+FREE = [
+    NadarayaWatson("laplacian"),
+    KernelCentroidClassifier("laplacian"),
+    SparseKernelPCA(2, kernel="laplacian"),
+    DensityClassifier(ParzenWindows(), param_grid=None),
+    DensityClassifier(ManifoldParzen(8, 2), param_grid=None),
+]
+
+
+def answers(model, X):
+    return (model.transform if hasattr(model, "transform") else model.predict)(X)
+
+
+@pytest.mark.parametrize("model", SQUARING, ids=str)
+def test_squares_that_are_no_numbers_are_refused(model, iris):
+    X, y = iris
+    for scale in (1e155, 1e200, 1e300):
+        with pytest.raises(ValueError, match="^X holds .* overflow: scale it down"):
+            model.fit(scale * X, y)
+        with pytest.raises(ValueError, match="^X holds .* overflow: scale it down"):
+            answers(model.fit(X, y), scale * X)
+    for scale in (1e-155, 1e-200, 1e-300):
+        with pytest.raises(ValueError, match="^X varies .* underflows: scale it up"):
+            model.fit(scale * X, y)
+        # One point after the other may well be small.
+        assert np.isfinite(answers(model.fit(X, y), scale * X[:3])).all()
+
+
+@pytest.mark.parametrize("model", FREE, ids=str)
+@pytest.mark.parametrize("scale", [1e-200, 1e-155, 1e155, 1e200])
+def test_no_scale_is_too_much_where_nothing_is_squared(model, scale, iris):
+    X, y = iris
+    expected = answers(model.fit(X, y), X)
+    assert_allclose(answers(model.fit(scale * X, y), scale * X), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_soft_neighbourhoods_square_or_not(scale, iris):
+    X, _ = iris
+    how = {"n_neighbors": None, "bandwidth": 0.1 * scale}
+    with pytest.raises(ValueError, match=r"^X (holds|varies) .* scale it (up|down)"):
+        ManifoldParzen(neighborhood=Gaussian(), **how).fit(scale * X)
+    plain = ManifoldParzen(None, neighborhood=Laplacian(), bandwidth=0.1).fit(X)
+    scaled = ManifoldParzen(neighborhood=Laplacian(), **how).fit(scale * X)
+    expected = plain.score(X) - X.shape[1] * np.log(scale)
+    assert scaled.score(scale * X) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_the_second_view_has_a_scale_too(scale, iris):
+    X, _ = iris
+    with pytest.raises(ValueError, match=r"^y (holds|varies) .* scale it (up|down)"):
+        SparseKernelCCA(2).fit(X, scale * X)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+def test_scales_of_any_matrix(kind):
+    for good in (
+        np.zeros((3, 2)),
+        np.full((3, 2), 1e-200),
+        np.eye(2),
+        1e150 * np.eye(2),
+    ):
+        check_scale(kind(good))
+    with pytest.raises(ValueError, match=re.escape("Z holds values up to 2e+160")):
+        check_scale(kind([[1.0, 0.0], [-2e160, 0.0]]), "Z")
+    with pytest.raises(ValueError, match="Z varies by 3e-160 at most"):
+        check_scale(kind([[1e-160, 0.0], [-2e-160, 0.0]]), "Z")
+
+
+# -- parameters that some fits do not use ------------------------------------------
+
+ESTIMATORS = [
+    HKNNClassifier(3),
+    CKNNClassifier(3),
+    HKNNRegressor(3, 0.1),
+    ManifoldParzen(3, 1, 0.5),
+    ParzenWindows(0.5),
+    LocalGaussianDensity(1.0, 0.5),
+    DensityClassifier(ParzenWindows(0.5)),
+    NadarayaWatson(gamma=1.0),
+    KernelCentroidClassifier(),
+    SparseKernelPCA(2),
+    SparseKernelCCA(2, max_support=5),
+    KMPClassifier(gamma=1.0, alpha=1e-3, max_support=3, selection=None),
+]
+WRONG = [
+    ("random_state", "foo", "'foo' cannot be used to seed"),
+    ("verbose", "foo", "verbose='foo' must be True, False or a whole number"),
+    ("max_memory", "foo", "max_memory='foo'"),
+    *(
+        (
+            name,
+            value,
+            f"^{name}=array.* must be|^max_memory=array|cannot be used to seed",
+        )
+        for name in (
+            "n_neighbors",
+            "n_components",
+            "n_jobs",
+            "verbose",
+            "loo_samples",
+            "max_memory",
+            "random_state",
+            "bandwidth",
+            "width",
+            "gamma",
+            "max_support",
+        )
+        for value in (np.array([1, 2]), np.array(["auto", "auto"]))
+    ),
+]
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda m: type(m).__name__)
+def test_wrong_values_are_named_even_if_unused(model, iris):
+    X, y = iris
+    for name, value, words in WRONG:
+        if name in model.get_params(deep=False):
+            with pytest.raises(ValueError, match=words):
+                clone(model).set_params(**{name: value}).fit(X, y)
+
+
+# -- classes -----------------------------------------------------------------------
+
+CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
+def test_one_class_is_none(model, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="y holds one class only"):
+        clone(model).fit(X[y == 1], y[y == 1])
+
+
+@pytest.mark.parametrize(
+    "model", [KernelCentroidClassifier(), DensityClassifier(ParzenWindows())], ids=str
+)
+def test_one_class_of_positive_weight_is_none(model, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="one class only, 1"):
+        model.fit(X, y, sample_weight=(y == 1).astype(float))
+
+
+# -- rows that are there twice -----------------------------------------------------
+
+CHOSEN = [
+    (ParzenWindows(), "bandwidth_"),
+    (ManifoldParzen(), "bandwidth_ n_neighbors_ n_components_"),
+    (LocalGaussianDensity(), "bandwidth_ width_"),
+    (DensityClassifier(ParzenWindows(), temperature="auto"), "temperature_"),
+    (DensityOutlierDetector(ParzenWindows()), "offset_"),
+    (NadarayaWatson(), "kernel_.gamma"),
+]
+
+
+@pytest.mark.parametrize("model, names", CHOSEN, ids=str)
+def test_doubling_the_rows_changes_no_choice(model, names, iris):
+    """Leave-one-out of densities and means leaves equal rows out together."""
+    X, y = iris
+    one = clone(model).fit(X, y)
+    two = clone(model).fit(np.r_[X, X], np.r_[y, y])
+    for name in names.split():
+        value = attrgetter(name)
+        wanted = value(one)
+        assert value(two) == (wanted and pytest.approx(wanted, rel=1e-6))

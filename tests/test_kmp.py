@@ -9,11 +9,17 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -457,6 +463,21 @@ def test_folds_may_be_given(regression):
     ]
     for ours, theirs in zip(models[0].search_, models[1].search_, strict=True):
         np.testing.assert_array_equal(ours["errors"], theirs["errors"])
+
+
+def test_groups_stay_together_in_folds(case):
+    make, X, y = case
+    groups, cuts = np.arange(len(y)) % 7, GroupKFold(3)
+    given = list(cuts.split(X, y, groups))
+    wanted = make(cv=given, max_support=10, **FIXED).fit(X, y)
+    model = make(cv=cuts, max_support=10, **FIXED)
+    with config_context(enable_metadata_routing=True):
+        routed = make_pipeline(clone(model).set_fit_request(groups=True))
+        routed.fit(X, y, groups=groups)
+    piped = make_pipeline(clone(model)).fit(X, y, **{f"{step(make)}__groups": groups})
+    for found in (model.fit(X, y, groups=groups), routed[-1], piped[-1]):
+        for ours, theirs in zip(found.search_, wanted.search_, strict=True):
+            np.testing.assert_array_equal(ours["errors"], theirs["errors"])
 
 
 def test_max_support_as_a_share(regression):

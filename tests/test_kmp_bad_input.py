@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
 from pursuit import KMPClassifier, KMPRegressor
 
@@ -187,10 +188,97 @@ def test_bad_multiclass_is_named(value):
         KMPClassifier(multiclass=value).fit(X, Y[KMPClassifier])
 
 
-@pytest.mark.parametrize("value", ["even", 3, {"maybe": 1.0, "yes": "x"}])
-def test_bad_class_weight_is_named(value):
-    with pytest.raises((ValueError, TypeError), match="class_weight|could not convert"):
+@pytest.mark.parametrize(
+    "value, told",
+    [
+        ("even", "dict from class to weight"),
+        (3, "dict from class to weight"),
+        ([1, 2], "dict from class to weight"),
+        ({"no": -1, "yes": 1}, "'no' the weight -1"),
+        ({"no": 1, "yes": -0.5}, "'yes' the weight -0.5"),
+        ({"no": 1, "yes": np.nan}, "'yes' the weight nan"),
+        ({"no": np.inf}, "'no' the weight inf"),
+        ({"no": 1.0, "yes": "x"}, "'yes' the weight 'x'"),
+        ({"maybe": 1.0, "yes": 2.0}, "'maybe', which is no class"),
+        ({"no": 0.0}, "one class"),
+    ],
+)
+def test_bad_class_weight_is_named(value, told):
+    with pytest.raises(ValueError, match="class_weight") as error:
         KMPClassifier(class_weight=value, **FAST).fit(X, Y[KMPClassifier])
+    assert told in str(error.value)
+    assert "compute_" not in str(error.value)
+
+
+def test_class_weight_may_mention_a_class_that_is_not_there():
+    """Folds of a grid search may lack a class."""
+    weight = {"no": 2.0, "yes": 1.0, "maybe": 3.0}
+    model = KMPClassifier(class_weight=weight, **FAST).fit(X, Y[KMPClassifier])
+    assert set(model.predict(X)) == {"no", "yes"}
+
+
+ROWS = np.arange(40)
+
+
+@both
+@pytest.mark.parametrize(
+    "cv, told",
+    [
+        ([], "no split"),
+        ({}, "no split"),
+        (iter([]), "iterator is spent"),
+        ([(ROWS[:0], ROWS)], "training side is empty"),
+        ([(ROWS, ROWS[:0])], "test side is empty"),
+        ([(ROWS[:30], ROWS[30:]), ([], ROWS)], "training side is empty"),
+        ([(ROWS, ROWS)], "training side is empty"),
+        ([1, 2], "but holds 1"),
+        ([(ROWS, ROWS, ROWS)], "(train, test)"),
+        ([(ROWS[:30], [40])], "0 to 39"),
+        ([(ROWS[:30], ["a"])], "0 to 39"),
+        ([(ROWS[:30], [0.5])], "0 to 39"),
+        ([(3, ROWS[5:])], "0 to 39"),
+        ([(ROWS[:39] < 20, ROWS[20:])], "mask of 40"),
+        (GroupKFold(3), "fit(X, y, groups=...)"),
+        (LeaveOneGroupOut(), "list(splitter.split(X, y, groups))"),
+    ],
+    ids=str,
+)
+def test_unusable_splits_are_told(make, cv, told):
+    with pytest.raises(ValueError, match="cv=") as error:
+        make(**{**FAST, "cv": cv}).fit(X, Y[make])
+    assert told in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+@both
+def test_splits_that_hold_out_no_weight(make):
+    """Rows of weight 0 are no rows: a split without others is none."""
+    weight, empty = np.ones(40), (ROWS[5:], ROWS[:5])
+    weight[:5] = 0.0
+    with pytest.raises(ValueError, match="cv=.*positive weight"):
+        make(**{**FAST, "cv": [empty]}).fit(X, Y[make], sample_weight=weight)
+    models = [
+        make(**{**FAST, "cv": cv}).fit(X, Y[make], sample_weight=weight)
+        for cv in ([(ROWS[15:], ROWS[:15])], [(ROWS[15:], ROWS[:15]), empty])
+    ]
+    assert models[0].search_[0]["errors"].tolist() == (
+        models[1].search_[0]["errors"].tolist()
+    )
+
+
+@both
+@pytest.mark.parametrize(
+    "how, told",
+    [
+        ({"cv": 3}, "cv=GroupKFold"),
+        ({"cv": [(ROWS[:30], ROWS[30:])]}, "cv=GroupKFold"),
+        ({"cv": GroupKFold(3), "selection": "validation"}, "selection='cv'"),
+        ({"cv": GroupKFold(3), "selection": "loo"}, "selection='cv'"),
+    ],
+)
+def test_groups_that_nothing_looks_at(make, how, told):
+    with pytest.raises(ValueError, match=f"groups.*{told}"):
+        make(**{**FAST, **how}).fit(X, Y[make], groups=ROWS % 4)
 
 
 def test_leave_one_out_needs_least_squares():
@@ -269,16 +357,12 @@ def test_one_class():
         KMPClassifier(**FAST).fit(X, np.zeros(40))
 
 
-def test_one_class_of_positive_weight():
+@pytest.mark.parametrize("label", ["yes", "no"])
+def test_one_class_of_positive_weight(label):
     """Rows of weight 0 are no rows: one class is left."""
-    make = KMPClassifier
-    weight = (Y[make] == "yes").astype(float)
-    try:
-        model = make(**FAST).fit(X, Y[make], sample_weight=weight)
-    except ValueError as error:
-        assert "class" in str(error)
-    else:
-        assert set(model.predict(X)) == {"yes"}
+    y = Y[KMPClassifier]
+    with pytest.raises(ValueError, match="one class"):
+        KMPClassifier(**FAST).fit(X, y, sample_weight=(y == label).astype(float))
 
 
 @pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
@@ -496,15 +580,13 @@ def test_bad_weights(make, weight, message):
 def test_one_row_of_positive_weight(make):
     weight = np.zeros(40)
     weight[7] = 2.0
-    try:
-        model = make(**FAST).fit(X, Y[make], sample_weight=weight)
-    except ValueError as error:
-        assert make is KMPClassifier
-        assert "class" in str(error)
-    else:
-        assert len(set(model.predict(X))) == 1
-        same = np.allclose if make is KMPRegressor else np.array_equal
-        assert same(model.predict(X), np.full(40, Y[make][7]))
+    if make is KMPClassifier:
+        with pytest.raises(ValueError, match="one class"):
+            make(**FAST).fit(X, Y[make], sample_weight=weight)
+        return
+    model = make(**FAST).fit(X, Y[make], sample_weight=weight)
+    assert len(set(model.predict(X))) == 1
+    np.testing.assert_allclose(model.predict(X), np.full(40, Y[make][7]))
 
 
 def test_weights_of_any_scale():

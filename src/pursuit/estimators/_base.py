@@ -102,6 +102,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         y: Any,
         folded: np.ndarray,
         weight: np.ndarray,
+        groups: Any,
         is_class: bool,
         is_shared: bool,
     ) -> None:
@@ -114,7 +115,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         loss = loss.bind(Y, weight)
         self._loss = loss
         score = self._score(X, y, is_class, is_shared)
-        plan = make_plan(self, X, Y, folded, weight, loss, score, is_class, is_shared)
+        plan = make_plan(
+            self, X, Y, folded, weight, groups, loss, score, is_class, is_shared
+        )
         reporter = self._reporter(plan, X, y, weight)
         found = fit(plan, X, Y, weight, reporter)
         attributes = self._attributes(found)
@@ -389,7 +392,8 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         The folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows. Only where X is a few
         categories (up to 10 different rows a fold, each there 5 times or more) do
-        copies of a row go to different folds.
+        copies of a row go to different folds. A splitter that keeps groups together
+        gets those passed as ``fit(X, y, groups=...)``.
     validation_fraction : float, default=0.2
         The share held out by ``selection="validation"``.
     patience : int or None, default=None

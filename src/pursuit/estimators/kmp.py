@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -19,6 +18,7 @@ from pursuit.estimators._base import (
     BaseKMP,
     parameters,
 )
+from pursuit.estimators._classes import check_class_count, class_weights
 from pursuit.estimators._planning import check_sample_weight
 from pursuit.losses import Logistic, Poisson, is_named
 
@@ -75,7 +75,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
     """
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KMPRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> KMPRegressor:
         """Fit the model.
 
         Parameters
@@ -86,6 +88,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 is the same as the row twice, 0 the same as no row.
+        groups : array-like of shape (n_samples,), optional
+            For a splitter given as `cv` that keeps groups of rows together, such as
+            scikit-learn's ``GroupKFold``.
 
         Returns
         -------
@@ -104,9 +109,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         self._is_single_output = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
         weight = check_sample_weight(sample_weight, len(Y))
-        self._pursue(
-            X, np.ascontiguousarray(Y.T), y, Y.mean(axis=1), weight, False, True
-        )
+        folded, Y = Y.mean(axis=1), np.ascontiguousarray(Y.T)
+        self._pursue(X, Y, y, folded, weight, groups, False, True)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -280,7 +284,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KMPClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> KMPClassifier:
         """Fit the model.
 
         Parameters
@@ -291,6 +297,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 is the same as the row twice, 0 the same as no row.
+        groups : array-like of shape (n_samples,), optional
+            For a splitter given as `cv` that keeps groups of rows together, such as
+            scikit-learn's ``GroupKFold``.
 
         Returns
         -------
@@ -301,16 +310,13 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         X, y = self._validated(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "y holds one class only; a classifier needs at least two classes."
-            )
         weight = check_sample_weight(sample_weight, len(codes))
-        if self.class_weight is not None:
-            weight = weight * compute_sample_weight(self.class_weight, y)
+        weight = weight * class_weights(self.class_weight, self.classes_, y)[codes]
+        check_class_count(weight, codes)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
-        self._pursue(X, Y, y, codes.astype(np.float64), weight, True, is_shared)
+        folded = codes.astype(np.float64)
+        self._pursue(X, Y, y, folded, weight, groups, True, is_shared)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -38,6 +38,7 @@ OnStep = Callable[[Sequence[Steps], Functions], bool]
 REASONS = {
     "interrupted": "interrupted: stopped by the user",
     "callback": "callback: a callback asked to stop",
+    "truncated": "truncated: the first steps of a longer path",
     "exhausted": "exhausted: no remaining candidate lies outside the span of the "
     "chosen ones by more than tol and is correlated with the residue",
     "exact": "exact: the training loss cannot fall further",
@@ -114,7 +115,8 @@ def fit(
     if _chooses_own_size(plan):
         chosen = [_own_size(plan, p) for p in pursuits]
         paths = [
-            path.truncate(end) for path, (_, end) in zip(paths, chosen, strict=True)
+            replace(path.truncate(end), stop_reason=path.stop_reason)
+            for path, (_, end) in zip(paths, chosen, strict=True)
         ]
         sizes = [size for size, _ in chosen]
     elif sizes is None:

@@ -132,6 +132,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predictions of the models of sizes 1, 2, ... on the path.
 
+        Past the size that was chosen, to the end of the path: stage ``n`` is what
+        ``truncate(n)`` says, and the last one in general not :meth:`predict`.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -389,6 +392,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the function values of the models of sizes 1, 2, ... on the path.
 
+        Past the size that was chosen, to the end of the path: stage ``n`` is what
+        ``truncate(n)`` says, and the last one in general not :meth:`decision_function`.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -404,6 +410,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predicted classes of the models of sizes 1, 2, ... on the path.
+
+        Past the size that was chosen, to the end of the path: stage ``n`` is what
+        ``truncate(n)`` says, and the last one in general not :meth:`predict`.
 
         Parameters
         ----------
@@ -421,6 +430,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     @available_if(_gives_probabilities)
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the probabilities by the models of sizes 1, 2, ... on the path.
+
+        Past the size that was chosen, to the end of the path: stage ``n`` is what
+        ``truncate(n)`` says, and the last one in general not :meth:`predict_proba`.
 
         Parameters
         ----------

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._callbacks import CallbackSupport, StepReporter
 from pursuit._parameters import whole_between
+from pursuit.estimators._empty import tell_why_empty
 from pursuit.estimators._learning import is_precomputed
 from pursuit.estimators._planning import make_plan
 from pursuit.expansions import Expansion, value_blocks
@@ -129,6 +130,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         self.search_ = as_table(found.trials)
         if reporter is not None:
             reporter.finish()
+        tell_why_empty(found, X, Y, weight, is_class)
 
     def _score(
         self, X: Any, y: np.ndarray, is_class: bool, is_shared: bool
@@ -300,6 +302,11 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             )
             raise ValueError(f"{what} needs a square matrix at fit, got {X.shape}.")
         return X, y
+
+    @property
+    def _is_bounded(self) -> bool:
+        """Whether a bound chooses the size."""
+        return isinstance(self.selection, str) and self.selection == "bound"
 
     @property
     def _takes_matrix(self) -> bool:

@@ -14,11 +14,13 @@ from pursuit._parameters import (
     check_choice,
     check_flag,
     check_whole,
+    finite_number,
     is_number,
     is_whole,
     positive_number,
     probability,
     row_count,
+    whole_number,
 )
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
@@ -138,6 +140,9 @@ def _check_words(estimator: Any) -> None:
     check_choice("selection", estimator.selection, SELECTIONS)
     for name in ("fit_intercept", "redraw_candidates"):
         check_flag(name, getattr(estimator, name))
+    whole_number("degree", estimator.degree, 1)
+    finite_number("coef0", estimator.coef0)
+    probability("validation_fraction", estimator.validation_fraction)
     check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
     check_whole("verbose", estimator.verbose, "True, False or a whole number")
     if estimator.selection == "loo" and estimator.method == "basic":

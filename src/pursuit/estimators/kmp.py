@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -18,8 +19,13 @@ from pursuit.estimators._base import (
     BaseKMP,
     parameters,
 )
-from pursuit.estimators._classes import check_class_count, class_weights
 from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._targets import (
+    check_class_count,
+    check_target_scale,
+    class_weights,
+    n_targets,
+)
 from pursuit.losses import Logistic, Poisson, is_named
 
 REGRESSION_LOSSES = """"squared"; "absolute" and "huber", little moved by
@@ -97,18 +103,17 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         self : KMPRegressor
             The fitted model.
         """
-        several = not is_named(self.loss, Poisson) and self.selection != "bound"
-        n_outputs = (*getattr(y, "shape", ()), 1, 1)[1]
-        if self.selection == "bound" and n_outputs > 1:
-            raise ValueError(
-                f"selection='bound' is about one output, y has {n_outputs}: fit a "
-                "model for each, or use selection='cv'."
-            )
-        X, y = self._validated(X, y, multi_output=several, y_numeric=True)
+        if not self._takes_several:
+            self._check_one_target(y)
+        how = {"multi_output": self._takes_several, "y_numeric": True}
+        X, y = self._validated(X, y, **how)
         Y = np.asarray(y, dtype=np.float64)
         self._is_single_output = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
         weight = check_sample_weight(sample_weight, len(Y))
+        # Rows of weight 0 are as if absent, whatever their targets.
+        Y = np.where(weight[:, None] > 0, Y, 0.0)
+        check_target_scale(Y[weight > 0], weight, self.fit_intercept is not False)
         folded, Y = Y.mean(axis=1), np.ascontiguousarray(Y.T)
         self._pursue(X, Y, y, folded, weight, groups, False, True)
         return self
@@ -152,13 +157,33 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         values = self._loss.mean(values)
         return values[:, 0] if self._is_single_output else values
 
+    @property
+    def _takes_several(self) -> bool:
+        """Whether there may be several targets.
+
+        One is what Theorem 3 is about, and scikit-learn's checks give several ones
+        negative values, which are no counts.
+        """
+        return not is_named(self.loss, Poisson) and not self._is_bounded
+
+    def _check_one_target(self, y: Any) -> None:
+        n = n_targets(y)
+        if n < 2:
+            return
+        if self._is_bounded:
+            raise ValueError(
+                f"selection='bound' is about one output, y has {n}: fit a model for "
+                "each, or use selection='cv'."
+            )
+        raise ValueError(
+            f"loss={self.loss!r} takes one target, y has {n}: fit a model for each, "
+            "for instance with scikit-learn's MultiOutputRegressor."
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        is_positive = is_named(self.loss, Poisson)
-        tags.target_tags.positive_only = is_positive
-        # One output then: scikit-learn's checks give several ones negative values. And
-        # Theorem 3 is about one.
-        tags.target_tags.multi_output = not is_positive and self.selection != "bound"
+        tags.target_tags.positive_only = is_named(self.loss, Poisson)
+        tags.target_tags.multi_output = self._takes_several
         tags.target_tags.single_output = True
         return tags
 
@@ -451,10 +476,16 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def _probabilities(self, values: np.ndarray) -> np.ndarray:
+        if not hasattr(self._loss, "probabilities"):
+            raise NotFittedError(
+                f"This model was fitted with the loss {self._loss!r}, which has no "
+                f"probabilities, before loss={self.loss!r} was set: fit it again."
+            )
         return self._loss.probabilities(values.T).T
 
     def _decoded(self, values: np.ndarray) -> np.ndarray:
-        if _has_probabilities(self.loss):
+        # The loss that was fitted, whatever the parameter has become since.
+        if hasattr(self._loss, "probabilities"):
             # Rounding may make two of them equal that the values tell apart.
             return self.classes_[self._probabilities(values).argmax(axis=1)]
         if len(self.classes_) == 2:

@@ -1,4 +1,4 @@
-"""Classes and their weights."""
+"""What is asked of targets: classes, their weights, and numbers of a fit scale."""
 
 from __future__ import annotations
 
@@ -9,6 +9,49 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from pursuit._parameters import is_number
+
+# Targets that vary, but by less than this, have squares that underflow.
+_SMALLEST_SPREAD = 1e-140
+
+# -- numbers -------------------------------------------------------------------------
+
+
+def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> None:
+    """Raise a ValueError unless sums of squares of the targets are numbers.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, T)
+        Of rows that count.
+    weight : ndarray
+    is_centred : bool
+        Whether a constant is fitted, so that only differences matter.
+    """
+    largest = float(np.abs(Y).max())
+    # Correlations with functions of size 1 are squared too.
+    if largest > np.sqrt(np.finfo(np.float64).max / 16) / max(1.0, weight.sum()):
+        raise ValueError(
+            f"y holds values up to {largest:.3g}, whose squares overflow: scale it "
+            "down, for instance with TransformedTargetRegressor and StandardScaler."
+        )
+    spread = float(np.ptp(Y, axis=0).max()) if is_centred else largest
+    if 0 < spread < _SMALLEST_SPREAD:
+        raise ValueError(
+            f"y varies by {spread:.3g} at most, whose square underflows: scale it up, "
+            "for instance with TransformedTargetRegressor and StandardScaler."
+        )
+
+
+def n_targets(y: Any) -> int:
+    """Return how many columns y has, as far as can be told before it is checked."""
+    try:
+        shape = getattr(y, "shape", None) or np.shape(y)
+    except ValueError:
+        return 1
+    return int(shape[1]) if len(shape) > 1 else 1
+
+
+# -- classes -------------------------------------------------------------------------
 
 
 def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:

@@ -31,7 +31,8 @@ def tell_why_empty(
         return
     if found.stop_reason == REASONS["exhausted"]:
         _check_not_tiny(_values(found, X, weight))
-    if found.stop_reason == REASONS["empty"]:
+    # A width that all share is one that was set, or the best of those compared.
+    if found.stop_reason == REASONS["empty"] and found.dictionary.gamma is not None:
         _warn_if_narrow(_values(found, X, weight))
 
 

@@ -44,10 +44,8 @@ def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> N
 
 def n_targets(y: Any) -> int:
     """Return how many columns y has, as far as can be told before it is checked."""
-    try:
-        shape = getattr(y, "shape", None) or np.shape(y)
-    except ValueError:
-        return 1
+    first = y[0] if isinstance(y, list | tuple) and len(y) else 0.0
+    shape: Any = getattr(y, "shape", (1, *np.shape(first)))
     return int(shape[1]) if len(shape) > 1 else 1
 
 

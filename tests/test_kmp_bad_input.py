@@ -610,6 +610,8 @@ def test_functions_that_cannot_be_squared_are_told(make, how, factor, selection)
     model = make(alpha="cv", max_support=8, cv=3, selection=selection, **how)
     with pytest.raises(ValueError, match=r"functions.*scale the\s+features"):
         model.fit(factor * X, Y[make])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 # -- nothing chosen ----------------------------------------------------------------

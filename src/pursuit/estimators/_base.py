@@ -121,6 +121,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         )
         reporter = self._reporter(plan, X, y, weight)
         found = fit(plan, X, Y, weight, reporter)
+        tell_why_empty(found, X, Y, weight, is_class)
         attributes = self._attributes(found)
         self._set_attributes(attributes)
         if loss.is_identity_linked or is_class:
@@ -130,7 +131,6 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         self.search_ = as_table(found.trials)
         if reporter is not None:
             reporter.finish()
-        tell_why_empty(found, X, Y, weight, is_class)
 
     def _score(
         self, X: Any, y: np.ndarray, is_class: bool, is_shared: bool

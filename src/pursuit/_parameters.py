@@ -35,18 +35,18 @@ def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
     raise ValueError(f"{name}={value!r} must be a positive finite number{also}.")
 
 
-def finite_number(name: str, value: Any) -> float:
-    """Return a finite number as float."""
-    if is_number(value) and np.isfinite(value):
-        return float(value)
-    raise ValueError(f"{name}={value!r} must be a finite number.")
-
-
 def probability(name: str, value: Any) -> float:
     """Return a number between 0 and 1, neither included."""
     if is_number(value) and 0 < value < 1:
         return float(value)
     raise ValueError(f"{name}={value!r} must be a number between 0 and 1.")
+
+
+def finite_number(name: str, value: Any) -> float:
+    """Return a finite number as float."""
+    if is_number(value) and np.isfinite(value):
+        return float(value)
+    raise ValueError(f"{name}={value!r} must be a finite number.")
 
 
 def row_count(name: str, value: Any, n_rows: int, words: tuple[Any, ...]) -> int:

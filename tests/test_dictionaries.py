@@ -664,13 +664,8 @@ def test_tiny_and_odd_data(dictionary):
         )
         assert np.all(np.isfinite(model.predict(X)))
     huge, y = np.array([[0.0], [1e200], [3e199]]), np.arange(3.0)
-    if isinstance(dictionary, Features):
-        with pytest.raises(ValueError, match="too large to be squared"):
-            KMPRegressor(dictionary=dictionary).fit(huge, y)
-    else:
-        assert np.all(
-            np.isfinite(KMPRegressor(dictionary=dictionary).fit(huge, y).predict(huge))
-        )
+    with pytest.raises(ValueError, match="too large to be squared|squares overflow"):
+        KMPRegressor(dictionary=dictionary).fit(huge, y)
 
 
 def test_scaled_features_in_a_pipeline(data):

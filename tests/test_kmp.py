@@ -9,11 +9,17 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -381,9 +387,30 @@ def test_stages_are_the_truncated_models(case, method):
         np.testing.assert_allclose(value, values(small, X), atol=1e-8)
         np.testing.assert_array_equal(small.support_, model.path_.coefficients(n)[0])
         assert small.n_support_ == len(small.support_) == len(small.support_vectors_)
+        assert small.n_iter_ == len(small.path_) == n
+        is_whole = n == len(stages)
+        reason = model.stop_reason_ if is_whole else "truncated"
+        assert small.stop_reason_.startswith(reason)
+        assert small.path_.stop_reason == (
+            model.path_.stop_reason if is_whole else "truncated"
+        )
         assert stage.shape == small.predict(X).shape
     np.testing.assert_array_equal(model.support_, chosen)
     np.testing.assert_array_equal(values(model, X), before)
+
+
+@pytest.mark.parametrize("method", ["pre-fitting", "basic"])
+def test_the_truncated_model_is_the_same_without_the_rest(case, method):
+    make, X, y = case
+    model = make(method=method, gamma=0.1, alpha=0.1, max_support=60, cv=3).fit(X, y)
+    small = model.truncate()
+    np.testing.assert_array_equal(values(small, X), values(model, X))
+    np.testing.assert_array_equal(small.support_, model.support_)
+    assert small.n_iter_ == len(small.path_) < len(model.path_)
+    assert small.stop_reason_.startswith("truncated")
+    assert len(pickle.dumps(small)) < 0.8 * len(pickle.dumps(model))
+    again = small.truncate()
+    assert len(pickle.dumps(again)) == len(pickle.dumps(small))
 
 
 def test_truncated_models_are_refits(regression):
@@ -413,7 +440,7 @@ def test_given_splits_are_taken_as_they_are(regression):
     assert errors[0][0] != errors[1][0]
 
 
-@pytest.mark.parametrize("n", [-1, 13, 2.0, "3", None, True])
+@pytest.mark.parametrize("n", [-1, 13, 2.0, "3", True])
 def test_truncate_outside_the_path(regression, n):
     model = KMPRegressor(**FAST).fit(*regression)
     with pytest.raises(ValueError, match=f"n={n!r} must be.*0 to 12"):
@@ -458,6 +485,21 @@ def test_folds_may_be_given(regression):
     ]
     for ours, theirs in zip(models[0].search_, models[1].search_, strict=True):
         np.testing.assert_array_equal(ours["errors"], theirs["errors"])
+
+
+def test_groups_stay_together_in_folds(case):
+    make, X, y = case
+    groups, cuts = np.arange(len(y)) % 7, GroupKFold(3)
+    given = list(cuts.split(X, y, groups))
+    wanted = make(cv=given, max_support=10, **FIXED).fit(X, y)
+    model = make(cv=cuts, max_support=10, **FIXED)
+    with config_context(enable_metadata_routing=True):
+        routed = make_pipeline(clone(model).set_fit_request(groups=True))
+        routed.fit(X, y, groups=groups)
+    piped = make_pipeline(clone(model)).fit(X, y, **{f"{step(make)}__groups": groups})
+    for found in (model.fit(X, y, groups=groups), routed[-1], piped[-1]):
+        for ours, theirs in zip(found.search_, wanted.search_, strict=True):
+            np.testing.assert_array_equal(ours["errors"], theirs["errors"])
 
 
 def test_max_support_as_a_share(regression):

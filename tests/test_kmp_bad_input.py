@@ -1,13 +1,25 @@
 """Bad input: a clear error that names what is wrong, or a correct model."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
 from pursuit import KMPClassifier, KMPRegressor
+from pursuit.dictionaries import (
+    AdaptiveGaussian,
+    Features,
+    ManyKernels,
+    ManyWidths,
+    OrientedGaussians,
+    Precomputed,
+)
+from pursuit.kernels import Gaussian, Linear
+from pursuit.losses import Poisson
 
 ESTIMATORS = [KMPRegressor, KMPClassifier]
 FAST = {"gamma": 0.5, "alpha": 1e-3, "max_support": 8, "cv": 3}
@@ -102,6 +114,14 @@ BAD = [
     ("random_state", "seed"),
     ("random_state", -1),
     ("random_state", 1.5),
+    ("degree", "foo"),
+    ("degree", 0),
+    ("degree", 2.5),
+    ("coef0", np.nan),
+    ("coef0", "one"),
+    ("validation_fraction", -1),
+    ("validation_fraction", 1.0),
+    ("validation_fraction", "half"),
     ("n_jobs", 0),
     ("n_jobs", "two"),
     ("n_jobs", 1.5),
@@ -155,6 +175,23 @@ def test_bad_parameters_are_named(make, name, value):
         model.fit(X, Y[make])
 
 
+# scikit-learn's own words about seeds and scores do not name the parameter.
+WORDED_BY_OTHERS = ("random_state", "scoring")
+
+
+@both
+@pytest.mark.parametrize("name", sorted(KMPClassifier().get_params()))
+@pytest.mark.parametrize(
+    "value", [np.array([1, 2]), np.array(["cv", "loo"]), [1.0, 2.0]], ids=repr
+)
+def test_arrays_are_no_values_of_parameters(make, name, value):
+    if name not in make().get_params() or name in WORDED_BY_OTHERS:
+        pytest.skip("not a parameter of ours")
+    with pytest.raises((ValueError, TypeError), match=name) as error:
+        make(**{**FAST, name: value}).fit(X, Y[make])
+    assert "ambiguous" not in str(error.value)
+
+
 @both
 @pytest.mark.parametrize(
     "kernel, name, value",
@@ -187,10 +224,97 @@ def test_bad_multiclass_is_named(value):
         KMPClassifier(multiclass=value).fit(X, Y[KMPClassifier])
 
 
-@pytest.mark.parametrize("value", ["even", 3, {"maybe": 1.0, "yes": "x"}])
-def test_bad_class_weight_is_named(value):
-    with pytest.raises((ValueError, TypeError), match="class_weight|could not convert"):
+@pytest.mark.parametrize(
+    "value, told",
+    [
+        ("even", "dict from class to weight"),
+        (3, "dict from class to weight"),
+        ([1, 2], "dict from class to weight"),
+        ({"no": -1, "yes": 1}, "'no' the weight -1"),
+        ({"no": 1, "yes": -0.5}, "'yes' the weight -0.5"),
+        ({"no": 1, "yes": np.nan}, "'yes' the weight nan"),
+        ({"no": np.inf}, "'no' the weight inf"),
+        ({"no": 1.0, "yes": "x"}, "'yes' the weight 'x'"),
+        ({"maybe": 1.0, "yes": 2.0}, "'maybe', which is no class"),
+        ({"no": 0.0}, "one class"),
+    ],
+)
+def test_bad_class_weight_is_named(value, told):
+    with pytest.raises(ValueError, match="class_weight") as error:
         KMPClassifier(class_weight=value, **FAST).fit(X, Y[KMPClassifier])
+    assert told in str(error.value)
+    assert "compute_" not in str(error.value)
+
+
+def test_class_weight_may_mention_a_class_that_is_not_there():
+    """Folds of a grid search may lack a class."""
+    weight = {"no": 2.0, "yes": 1.0, "maybe": 3.0}
+    model = KMPClassifier(class_weight=weight, **FAST).fit(X, Y[KMPClassifier])
+    assert set(model.predict(X)) == {"no", "yes"}
+
+
+ROWS = np.arange(40)
+
+
+@both
+@pytest.mark.parametrize(
+    "cv, told",
+    [
+        ([], "no split"),
+        ({}, "no split"),
+        (iter([]), "iterator is spent"),
+        ([(ROWS[:0], ROWS)], "training side is empty"),
+        ([(ROWS, ROWS[:0])], "test side is empty"),
+        ([(ROWS[:30], ROWS[30:]), ([], ROWS)], "training side is empty"),
+        ([(ROWS, ROWS)], "training side is empty"),
+        ([1, 2], "but holds 1"),
+        ([(ROWS, ROWS, ROWS)], "(train, test)"),
+        ([(ROWS[:30], [40])], "0 to 39"),
+        ([(ROWS[:30], ["a"])], "0 to 39"),
+        ([(ROWS[:30], [0.5])], "0 to 39"),
+        ([(3, ROWS[5:])], "0 to 39"),
+        ([(ROWS[:39] < 20, ROWS[20:])], "mask of 40"),
+        (GroupKFold(3), "fit(X, y, groups=...)"),
+        (LeaveOneGroupOut(), "list(splitter.split(X, y, groups))"),
+    ],
+    ids=str,
+)
+def test_unusable_splits_are_told(make, cv, told):
+    with pytest.raises(ValueError, match="cv=") as error:
+        make(**{**FAST, "cv": cv}).fit(X, Y[make])
+    assert told in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+@both
+def test_splits_that_hold_out_no_weight(make):
+    """Rows of weight 0 are no rows: a split without others is none."""
+    weight, empty = np.ones(40), (ROWS[5:], ROWS[:5])
+    weight[:5] = 0.0
+    with pytest.raises(ValueError, match="cv=.*positive weight"):
+        make(**{**FAST, "cv": [empty]}).fit(X, Y[make], sample_weight=weight)
+    models = [
+        make(**{**FAST, "cv": cv}).fit(X, Y[make], sample_weight=weight)
+        for cv in ([(ROWS[15:], ROWS[:15])], [(ROWS[15:], ROWS[:15]), empty])
+    ]
+    assert models[0].search_[0]["errors"].tolist() == (
+        models[1].search_[0]["errors"].tolist()
+    )
+
+
+@both
+@pytest.mark.parametrize(
+    "how, told",
+    [
+        ({"cv": 3}, "cv=GroupKFold"),
+        ({"cv": [(ROWS[:30], ROWS[30:])]}, "cv=GroupKFold"),
+        ({"cv": GroupKFold(3), "selection": "validation"}, "selection='cv'"),
+        ({"cv": GroupKFold(3), "selection": "loo"}, "selection='cv'"),
+    ],
+)
+def test_groups_that_nothing_looks_at(make, how, told):
+    with pytest.raises(ValueError, match=f"groups.*{told}"):
+        make(**{**FAST, **how}).fit(X, Y[make], groups=ROWS % 4)
 
 
 def test_leave_one_out_needs_least_squares():
@@ -269,16 +393,12 @@ def test_one_class():
         KMPClassifier(**FAST).fit(X, np.zeros(40))
 
 
-def test_one_class_of_positive_weight():
+@pytest.mark.parametrize("label", ["yes", "no"])
+def test_one_class_of_positive_weight(label):
     """Rows of weight 0 are no rows: one class is left."""
-    make = KMPClassifier
-    weight = (Y[make] == "yes").astype(float)
-    try:
-        model = make(**FAST).fit(X, Y[make], sample_weight=weight)
-    except ValueError as error:
-        assert "class" in str(error)
-    else:
-        assert set(model.predict(X)) == {"yes"}
+    y = Y[KMPClassifier]
+    with pytest.raises(ValueError, match="one class"):
+        KMPClassifier(**FAST).fit(X, y, sample_weight=(y == label).astype(float))
 
 
 @pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
@@ -377,6 +497,180 @@ def test_targets_of_any_scale():
         model = KMPRegressor(**FAST).fit(X, factor * y)
         np.testing.assert_array_equal(model.support_, wanted.support_)
         np.testing.assert_allclose(model.predict(X), factor * wanted.predict(X))
+
+
+FACTORS_OF_TARGETS = [1e-300, 1e-170, 1e-142, 1e153, 1e200, 1e307]
+
+
+@pytest.mark.parametrize("factor", FACTORS_OF_TARGETS)
+@pytest.mark.parametrize("selection", ["cv", "loo", "validation", "bound", None])
+def test_targets_that_cannot_be_squared_are_told(factor, selection):
+    y = factor * Y[KMPRegressor]
+    told = "overflow.*scale it down" if factor > 1 else "underflow.*scale it up"
+    with pytest.raises(ValueError, match=f"y (holds|varies).*{told}"):
+        KMPRegressor(**{**FAST, "selection": selection}).fit(X, y)
+    two = np.column_stack([y, y])
+    if selection != "bound":
+        with pytest.raises(ValueError, match=f"y (holds|varies).*{told}"):
+            KMPRegressor(**{**FAST, "selection": selection}).fit(X, two)
+
+
+@pytest.mark.parametrize("factor", [1e-140, 1e-120, 1e120, 1e150])
+@pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
+def test_targets_that_can_be_squared_are_fitted(factor, selection):
+    y, how = Y[KMPRegressor], {**FAST, "selection": selection}
+    wanted = KMPRegressor(**how).fit(X, y)
+    model = KMPRegressor(**how).fit(X, factor * y)
+    np.testing.assert_array_equal(model.support_, wanted.support_)
+    np.testing.assert_allclose(model.predict(X), factor * wanted.predict(X))
+
+
+def test_rows_of_no_weight_may_have_any_target():
+    y, weight = Y[KMPRegressor].copy(), np.r_[np.zeros(3), np.ones(37)]
+    wanted = KMPRegressor(**FAST).fit(X[3:], y[3:]).predict(X)
+    y[:3] = 1e150
+    y[:3] *= 1e10
+    found = KMPRegressor(**FAST).fit(X, y, sample_weight=weight).predict(X)
+    np.testing.assert_allclose(found, wanted)
+
+
+BY_SQUARES = [
+    {"gamma": "cv"},
+    {"gamma": "median"},
+    {"gamma": "scale"},
+    {"kernel": "linear"},
+    {"kernel": "poly", "gamma": "scale"},
+    {"kernel": Gaussian("median")},
+    {"kernel": Gaussian("median") + Linear()},
+    {"dictionary": ManyWidths()},
+    {"dictionary": ManyKernels(["rbf"])},
+    {"dictionary": AdaptiveGaussian()},
+    {"dictionary": OrientedGaussians()},
+]
+
+
+@both
+@pytest.mark.parametrize("how", BY_SQUARES, ids=repr)
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_points_that_cannot_be_squared_are_told(make, how, form):
+    model = make(**{"alpha": 1e-3, "max_support": 8, "cv": 3, **how})
+    if form is not np.array and not model.__sklearn_tags__().input_tags.sparse:
+        pytest.skip("takes no sparse points")
+    for factor, told in ((1e200, "overflow.*down"), (1e-200, "underflow.*up")):
+        with pytest.raises(ValueError, match=f"X (holds|varies).*{told}"):
+            model.fit(form(factor * X), Y[make])
+
+
+@both
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"kernel": "laplacian", "gamma": "median"},
+        {"kernel": lambda A, B: np.sign(A) @ np.sign(B).T},
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_kernels_that_do_not_square_take_any_scale(make, how, factor):
+    how = {**FAST, "selection": None, **how}
+    wanted = make(**how).fit(X, Y[make]).predict(X)
+    found = make(**how).fit(factor * X, Y[make]).predict(factor * X)
+    if make is KMPRegressor:
+        np.testing.assert_allclose(found, wanted)
+    else:
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("factor", [2.0**-400, 2.0**400, 2.0**500])
+@pytest.mark.parametrize("gamma", ["median", "scale"])
+def test_widths_follow_points_of_any_scale_that_can_be_squared(gamma, factor):
+    y, how = Y[KMPRegressor], {**FAST, "selection": None, "gamma": gamma}
+    wanted = KMPRegressor(**how).fit(X, y)
+    model = KMPRegressor(**how).fit(factor * X, y)
+    np.testing.assert_array_equal(model.support_, wanted.support_)
+    np.testing.assert_allclose(model.predict(factor * X), wanted.predict(X))
+
+
+@both
+@pytest.mark.parametrize(
+    "how, factor",
+    [
+        ({"kernel": "linear"}, 1e-100),
+        ({"kernel": lambda A, B: 1e-180 * (A @ B.T)}, 1.0),
+        ({"kernel": "linear"}, 1e100),
+        ({"dictionary": Features()}, 1e-200),
+        ({"dictionary": Features()}, 1e200),
+        ({"dictionary": Precomputed()}, 1e-200),
+        ({"dictionary": Precomputed()}, 1e200),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("selection", ["cv", None])
+def test_functions_that_cannot_be_squared_are_told(make, how, factor, selection):
+    model = make(alpha="cv", max_support=8, cv=3, selection=selection, **how)
+    with pytest.raises(ValueError, match=r"functions.*scale the\s+features"):
+        model.fit(factor * X, Y[make])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+# -- nothing chosen ----------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"gamma": 1e6},
+        {"gamma": 1e6, "method": "back-fitting", "alpha": 0.0},
+        {"kernel": "poly", "degree": 50, "gamma": "scale", "max_support": 1},
+        {"kernel": "poly", "degree": 50, "gamma": "cv", "alpha": "cv"},
+    ],
+    ids=repr,
+)
+def test_functions_that_say_nothing_of_new_rows_are_warned_of(make, how):
+    with pytest.warns(UserWarning, match="no support points.*smaller gamma or degree"):
+        model = make(**{**FAST, **how}).fit(X, Y[make])
+    assert model.n_support_ == 0
+    assert len(model.path_) > 0
+    assert model.stop_reason_.startswith("empty: without any point")
+
+
+@both
+def test_an_empty_model_of_noise_says_why_without_a_warning(make):
+    noise = np.random.default_rng(1).permutation(Y[make])
+    models = [
+        make(**{**FAST, "selection": selection}).fit(X, noise)
+        for selection in ("cv", "validation", "loo")
+    ]
+    assert any(model.n_support_ == 0 for model in models)
+    for model in models:
+        is_empty = model.n_support_ == 0
+        assert model.stop_reason_.startswith("empty") == is_empty
+
+
+# -- parameters that change after the fit ---------------------------------------------
+
+
+def test_probabilities_need_the_loss_at_the_fit():
+    model = KMPClassifier(**FAST).fit(X, Y[KMPClassifier])
+    labels = model.predict(X)
+    model.set_params(loss="logistic")
+    np.testing.assert_array_equal(model.predict(X), labels)
+    for name in ("predict_proba", "predict_log_proba", "staged_predict_proba"):
+        with pytest.raises(NotFittedError, match=r"fitted with.*Squared.*fit it again"):
+            list(getattr(model, name)(X))
+    assert model.fit(X, Y[KMPClassifier]).predict_proba(X).shape == (40, 2)
+    labels = model.predict(X)
+    np.testing.assert_array_equal(model.set_params(loss="squared").predict(X), labels)
+
+
+@pytest.mark.parametrize("loss", ["poisson", Poisson()])
+@pytest.mark.parametrize("form", [np.array, list, pd.DataFrame])
+def test_poisson_takes_one_target(loss, form):
+    y = form(np.abs(X[:, :2]))
+    with pytest.raises(ValueError, match="loss=.*one target, y has 2"):
+        KMPRegressor(loss=loss, **FAST).fit(X, y)
 
 
 def test_a_mean_far_from_zero():
@@ -496,15 +790,13 @@ def test_bad_weights(make, weight, message):
 def test_one_row_of_positive_weight(make):
     weight = np.zeros(40)
     weight[7] = 2.0
-    try:
-        model = make(**FAST).fit(X, Y[make], sample_weight=weight)
-    except ValueError as error:
-        assert make is KMPClassifier
-        assert "class" in str(error)
-    else:
-        assert len(set(model.predict(X))) == 1
-        same = np.allclose if make is KMPRegressor else np.array_equal
-        assert same(model.predict(X), np.full(40, Y[make][7]))
+    if make is KMPClassifier:
+        with pytest.raises(ValueError, match="one class"):
+            make(**FAST).fit(X, Y[make], sample_weight=weight)
+        return
+    model = make(**FAST).fit(X, Y[make], sample_weight=weight)
+    assert len(set(model.predict(X))) == 1
+    np.testing.assert_allclose(model.predict(X), np.full(40, Y[make][7]))
 
 
 def test_weights_of_any_scale():

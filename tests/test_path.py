@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pursuit import SparseKernelCCA, SparseKernelPCA
 from pursuit.expansions import Expansion
 from pursuit.functions import KernelFunctions
 from pursuit.kernels import Gaussian
-from pursuit.path import OrthogonalPath, SeparatePaths
+from pursuit.path import OrthogonalPath, RefittedPath, SeparatePaths
 
 
 def path_on(D, Y, atoms, fit_intercept=True, stop_reason="max_support"):
@@ -55,6 +56,51 @@ def test_law_every_size_is_least_squares_on_its_atoms(seed, fit_intercept, n):
     np.testing.assert_allclose(coef.T, best[1:], atol=1e-10)
     R = Y - D[:, support] @ coef.T - intercept
     assert path.errors[n] == pytest.approx((R**2).sum() / 30)
+
+
+def test_law_a_path_is_shown_in_a_line(data):
+    D, Y = data
+    for n in (0, 1, 6):
+        path = path_on(D, Y, [3, 1, 4, 11, 5, 9][:n], stop_reason="patience")
+        refitted = RefittedPath(
+            path.atoms, path.errors, path.gains, True, "patience", coefs=()
+        )
+        for shown in (path, refitted):
+            text = repr(shown)
+            assert text.startswith(f"{type(shown).__name__}({n} steps, training loss ")
+            assert text.endswith("stopped: patience)")
+            assert f"-> {path.errors[-1]:.3g}," in text
+            assert len(text) < 120
+
+
+@pytest.mark.parametrize("n_outputs", [1, 10, 26])
+def test_law_separate_paths_are_shown_in_a_few_lines(data, n_outputs):
+    D, Y = data
+    path = path_on(D, Y[:, :1], [3, 1])
+    lines = repr(SeparatePaths((path,) * n_outputs)).splitlines()
+    assert f"{n_outputs} outputs" in lines[0]
+    assert len(lines) <= 12
+    assert repr(path) in lines[1]
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_paths_of_subspaces_are_shown_in_a_few_lines(data, n):
+    D, Y = data
+    alone = SparseKernelPCA(n).fit(D).path_
+    assert repr(alone).startswith(f"SubspacePath({n} steps, mean residual ")
+    assert len(repr(alone)) < 200
+    pair = SparseKernelCCA(1, max_support=n).fit(D, Y).path_
+    lines = repr(pair).splitlines()
+    assert lines[0].startswith(f"PairedPath({n} steps")
+    assert lines[1:] == [f"  first {pair.first!r}", f"  second {pair.second!r}"]
+
+
+@pytest.mark.parametrize("size", range(4))
+def test_law_a_truncated_path_says_so(data, size):
+    D, Y = data
+    path = path_on(D, Y, [3, 1, 4], stop_reason="exhausted")
+    part = path.truncate(size)
+    assert part.stop_reason == ("exhausted" if size == 3 else "truncated")
 
 
 def test_atoms_chosen_again_are_summed():

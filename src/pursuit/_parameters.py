@@ -49,6 +49,13 @@ def probability(name: str, value: Any) -> float:
     raise ValueError(f"{name}={value!r} must be a number between 0 and 1.")
 
 
+def finite_number(name: str, value: Any) -> float:
+    """Return a finite number as float."""
+    if is_number(value) and np.isfinite(value):
+        return float(value)
+    raise ValueError(f"{name}={value!r} must be a finite number.")
+
+
 def row_count(name: str, value: Any, n_rows: int, words: tuple[Any, ...]) -> int:
     """Return a number of rows given as such or as a share of all rows.
 

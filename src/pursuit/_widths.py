@@ -98,7 +98,7 @@ def _finite_inverse(value: float, unit: float, power: int) -> float:
         inverse = np.float64(1.0) / value
         for _ in range(power):
             inverse = inverse / unit
-    return float(np.clip(inverse, 1e-300, 1e300))
+    return float(np.clip(inverse, np.finfo(np.float64).tiny, 1e300))
 
 
 def _weighted_rows(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:

@@ -38,9 +38,12 @@ OnStep = Callable[[Sequence[Steps], Functions], bool]
 REASONS = {
     "interrupted": "interrupted: stopped by the user",
     "callback": "callback: a callback asked to stop",
+    "truncated": "truncated: the first steps of a longer path",
     "exhausted": "exhausted: no remaining candidate lies outside the span of the "
     "chosen ones by more than tol and is correlated with the residue",
     "exact": "exact: the training loss cannot fall further",
+    "empty": "empty: without any point the held-out error (of classes, the number of "
+    "mistakes) or the bound was lowest",
     "patience": "patience: the held-out error, or the bound, stopped falling",
     "max_support": "max_support: as many steps as were asked for",
 }
@@ -114,13 +117,17 @@ def fit(
     if _chooses_own_size(plan):
         chosen = [_own_size(plan, p) for p in pursuits]
         paths = [
-            path.truncate(end) for path, (_, end) in zip(paths, chosen, strict=True)
+            replace(path.truncate(end), stop_reason=path.stop_reason)
+            for path, (_, end) in zip(paths, chosen, strict=True)
         ]
         sizes = [size for size, _ in chosen]
     elif sizes is None:
         sizes = [len(path) for path in paths]
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
     reason = _reason(pursuits, max_steps < plan.max_steps)
+    # Nothing was chosen, although there was something to choose.
+    if not any(sizes) and any(paths) and not _is_cut_off(pursuits):
+        reason = REASONS["empty"]
     return Fit(dictionary, plan.labels, alpha, paths, sizes, trials, reason)
 
 
@@ -227,6 +234,10 @@ def _own_size(plan: Plan, p: Steps) -> tuple[int, int]:
     # One path has no folds to tell its noise by.
     curve = Curve(errors[:seen], np.zeros(seen), mistakes)
     return curve.best(plan.tolerance), seen - 1
+
+
+def _is_cut_off(pursuits: list[Steps]) -> bool:
+    return any(p.stop_reason in ("interrupted", "callback") for p in pursuits)
 
 
 def _reason(pursuits: list[Steps], is_shortened: bool) -> str:

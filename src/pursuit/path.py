@@ -13,7 +13,7 @@ from .bounds import BoundCurve
 from .path_bounds import BoundRule, TrainingRecord, default_kind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Path:
     """The nested models of one pursuit, from the empty one to the largest.
 
@@ -31,6 +31,7 @@ class Path:
         back-fitting.
     has_intercept : bool
     stop_reason : str
+        A word: "max_support", "patience", "exact" ..., "truncated" of a part of a path.
     record : TrainingRecord, optional
         Where :meth:`bound` finds the training rows; not kept when a path is pickled.
     """
@@ -40,13 +41,20 @@ class Path:
     gains: np.ndarray
     has_intercept: bool
     stop_reason: str
-    record: TrainingRecord | None = field(default=None, kw_only=True, repr=False)
+    record: TrainingRecord | None = field(default=None, kw_only=True)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "record": None}
 
     def __len__(self) -> int:
         return len(self.atoms)
+
+    def __repr__(self) -> str:
+        first, last = self.errors[[0, -1]]
+        return (
+            f"{type(self).__name__}({len(self)} steps, training loss {first:.3g} -> "
+            f"{last:.3g}, stopped: {self.stop_reason})"
+        )
 
     @property
     def support(self) -> np.ndarray:
@@ -102,10 +110,11 @@ class Path:
         return chosen
 
     def truncate(self, size: int) -> Self:
-        """Return the path's first ``size`` steps."""
+        """Return the path's first ``size`` steps; of fewer, the reason says so."""
         size = self._checked(size)
         return replace(
             self,
+            stop_reason="truncated" if size < len(self) else self.stop_reason,
             atoms=self.atoms[:size],
             errors=self.errors[: size + 1],
             gains=self.gains[:size],
@@ -155,7 +164,7 @@ class Path:
         return int(size)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OrthogonalPath(Path):
     """A path under squared loss, where a step leaves earlier directions as they are.
 
@@ -207,7 +216,7 @@ class OrthogonalPath(Path):
         return {"triangle": self.triangle[:b, :b], "loads": self.loads[:b]}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RefittedPath(Path):
     """A path whose coefficients are all new at every step.
 
@@ -238,7 +247,7 @@ class RefittedPath(Path):
         return {"coefs": self.coefs[: size + 1]}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeparatePaths:
     """One path for each output, read as one: a model of size n has n steps of each.
 
@@ -252,6 +261,12 @@ class SeparatePaths:
     def __len__(self) -> int:
         return max(len(path) for path in self.paths)
 
+    def __repr__(self) -> str:
+        shown = "".join(f"\n  {path!r}" for path in self.paths[:10])
+        rest = len(self.paths) - 10
+        more = f"\n  ... and {rest} more" if rest > 0 else ""
+        return f"SeparatePaths of {len(self.paths)} outputs:{shown}{more}"
+
     @property
     def support(self) -> np.ndarray:
         """The distinct atoms of all paths, in the order of steps, then of outputs."""
@@ -259,9 +274,13 @@ class SeparatePaths:
         atoms = np.concatenate([path.atoms for path in self.paths])
         return _first_occurrences(atoms[np.argsort(steps, kind="stable")])[0]
 
-    def truncate(self, size: int) -> SeparatePaths:
-        """Return the first ``size`` steps of each path."""
-        return SeparatePaths(tuple(p.truncate(min(size, len(p))) for p in self.paths))
+    def truncate(self, size: int | Sequence[int]) -> SeparatePaths:
+        """Return the first ``size`` steps of each path, or as many as its own size."""
+        parts = zip(self.paths, self._sizes(size), strict=True)
+        return SeparatePaths(tuple(p.truncate(min(n, len(p))) for p, n in parts))
+
+    def _sizes(self, size: int | Sequence[int]) -> list[int]:
+        return [size] * len(self.paths) if isinstance(size, int) else list(size)
 
     @property
     def errors(self) -> np.ndarray:
@@ -290,14 +309,13 @@ class SeparatePaths:
 
         ``size`` may give each output a size of its own.
         """
-        sizes = [size] * len(self.paths) if isinstance(size, int) else list(size)
         if isinstance(size, int) and not 0 <= size <= len(self):
             raise ValueError(
                 f"size={size!r} is not on the path, which has sizes 0 to {len(self)}."
             )
         parts = [
             path.coefficients(min(n, len(path)))
-            for path, n in zip(self.paths, sizes, strict=True)
+            for path, n in zip(self.paths, self._sizes(size), strict=True)
         ]
         used = np.concatenate([support for support, _, _ in parts])
         support = self.support[np.isin(self.support, used)]

@@ -14,7 +14,7 @@ from .correlation import DrawnCorrelation, LargestCorrelation
 from .subspaces import SubspacePath, mean_products
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairedPath:
     """Nested pairs of subspaces, of two views of the same rows.
 
@@ -32,6 +32,12 @@ class PairedPath:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def __repr__(self) -> str:
+        return (
+            f"PairedPath({len(self)} steps, stopped: {self.stop_reason}):"
+            f"\n  first {self.first!r}\n  second {self.second!r}"
+        )
 
     @property
     def atoms(self) -> np.ndarray:

@@ -18,7 +18,7 @@ from scipy.linalg import eigh, solve_triangular
 from pursuit.bounds import BoundCurve, kpca_compression
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SubspacePath:
     """Nested subspaces of feature space, each spanned by one more training point.
 
@@ -57,6 +57,13 @@ class SubspacePath:
 
     def __len__(self) -> int:
         return len(self.atoms)
+
+    def __repr__(self) -> str:
+        first, last = self.residuals[[0, -1]]
+        return (
+            f"SubspacePath({len(self)} steps, mean residual {first:.3g} -> {last:.3g}, "
+            f"stopped: {self.stop_reason})"
+        )
 
     @property
     def residuals(self) -> np.ndarray:

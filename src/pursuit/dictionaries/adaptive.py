@@ -11,6 +11,7 @@ import numpy as np
 from pursuit._distances import paired_rows, squared_distances
 from pursuit._parameters import (
     check_choice,
+    check_scale,
     is_number,
     positive_number,
     whole_number,
@@ -123,6 +124,7 @@ class AdaptiveGaussian(Dictionary):
     def learn(self, sample: Sample) -> list[Functions]:
         """Return a Gaussian of its own width on each point."""
         self._check(sample)
+        check_scale(sample.X)
         median = median_gamma(sample.X, sample.seen)
         found = self._widths(sample, median)
         preset = positive_number("preset", self.preset, ("median",))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import positive_number
+from pursuit._parameters import check_scale, positive_number
 from pursuit._widths import RULES
 from pursuit.dictionaries._base import Dictionary, Sample, classes_of_points
 from pursuit.dictionaries._points import at_rows, points_of
@@ -26,10 +26,17 @@ def widths_to_compare(kernel: Any, gamma: Any, sample: Sample, **more: Any) -> l
         check_named(kernel, gamma)
     is_searched = isinstance(gamma, str) and gamma == "cv"
     described = as_kernel(kernel, gamma="median" if is_searched else gamma, **more)
-    bound = described.bind(sample.X, sample.weight)
+    bound = bound_to(described, sample, sample.weight)
     if is_searched and isinstance(kernel, str) and hasattr(bound, "gamma"):
         return [with_gamma(bound, m * bound.gamma) for m in GAMMA_MULTIPLES]
     return [bound]
+
+
+def bound_to(kernel: Kernel, sample: Sample, weight: np.ndarray) -> Kernel:
+    """Return the kernel with its width a number; points must be of a fit scale."""
+    if kernel.takes_squares:
+        check_scale(sample.X)
+    return kernel.bind(sample.X, weight)
 
 
 def check_named(kernel: str, gamma: Any) -> None:
@@ -132,9 +139,7 @@ class ManyKernels(Dictionary):
                 f"kernels={kernels!r} must be a list of one or more kernels."
             )
         points = points_of(self.centers, self.n_centers, sample)
-        kernels = [
-            as_kernel(kernel).bind(sample.X, sample.weight) for kernel in kernels
-        ]
+        kernels = [bound_to(as_kernel(k), sample, sample.weight) for k in kernels]
         return [join([KernelFunctions(**points, kernel=k) for k in kernels])]
 
 
@@ -276,7 +281,7 @@ class KernelPerClass(Dictionary):
             weight = np.where(sample.labels == label, sample.weight, 0.0)
         kernel = as_kernel(self._kernel_for(label), gamma=self.gamma)
         points = at_rows(sample, sample.rows[belongs])
-        return KernelFunctions(**points, kernel=kernel.bind(sample.X, weight))
+        return KernelFunctions(**points, kernel=bound_to(kernel, sample, weight))
 
     def _kernel_for(self, label: Any) -> Any:
         if not isinstance(self.kernels, Mapping):

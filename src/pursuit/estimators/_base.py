@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._callbacks import CallbackSupport, StepReporter
 from pursuit._parameters import whole_between
+from pursuit.estimators._empty import tell_why_empty
 from pursuit.estimators._learning import is_precomputed
 from pursuit.estimators._planning import make_plan
 from pursuit.expansions import Expansion, value_blocks
-from pursuit.fitting import Fit, fit
+from pursuit.fitting import REASONS, Fit, fit
 from pursuit.functions import Functions
 from pursuit.judging import Score
 from pursuit.losses import as_loss
@@ -102,6 +103,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         y: Any,
         folded: np.ndarray,
         weight: np.ndarray,
+        groups: Any,
         is_class: bool,
         is_shared: bool,
     ) -> None:
@@ -114,9 +116,12 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         loss = loss.bind(Y, weight)
         self._loss = loss
         score = self._score(X, y, is_class, is_shared)
-        plan = make_plan(self, X, Y, folded, weight, loss, score, is_class, is_shared)
+        plan = make_plan(
+            self, X, Y, folded, weight, groups, loss, score, is_class, is_shared
+        )
         reporter = self._reporter(plan, X, y, weight)
         found = fit(plan, X, Y, weight, reporter)
+        tell_why_empty(found, X, Y, weight, is_class)
         attributes = self._attributes(found)
         self._set_attributes(attributes)
         if loss.is_identity_linked or is_class:
@@ -148,7 +153,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             "path_": path,
             "alpha_": found.alpha,
             "gamma_": found.dictionary.gamma,
-            "n_iter_": max(len(p) for p in found.paths),
+            "n_iter_": len(path),
             "_path_functions": found.functions(path.support),
             **_sized(path, found.sizes),
         }
@@ -201,28 +206,41 @@ class BaseKMP(CallbackSupport, BaseEstimator):
 
     # -- sizes ---------------------------------------------------------------------
 
-    def truncate(self, n: int) -> Any:
+    def truncate(self, n: int | None = None) -> Any:
         """Return a model of size ``n`` from the same path, without another fit.
 
         Parameters
         ----------
-        n : int
+        n : int, optional
             From 0 to ``len(path_)``: the number of steps (of each class with
-            ``multiclass="ovr"``).  May be larger than the size that was chosen.
+            ``multiclass="ovr"``).  May be larger than the size that was chosen, which
+            is meant if none is given: the same model without the rest of its path.
 
         Returns
         -------
         model : estimator
-            A fitted copy that keeps only what this size needs; this one is left as it
-            is.
+            A fitted copy that keeps only what this size needs: ``path_`` ends there,
+            ``n_iter_`` is its length, and where steps were left out ``stop_reason_``
+            begins with "truncated".  This one is left as it is.
+
+        Notes
+        -----
+        A fitted model keeps its whole path, and refers to the training rows, for
+        ``path_.bound``, until it is pickled.  ``model.truncate()`` is all that
+        predictions need: pickle that for deployment.
         """
         check_is_fitted(self, "dual_coef_")
-        n = whole_between("n", n, 0, len(self.path_), "the length of the path")
+        sizes: Any = self._sizes
+        if n is not None:
+            n = whole_between("n", n, 0, len(self.path_), "the length of the path")
+            sizes = [n] * len(sizes)
+        is_one = isinstance(self.path_, Path)
         model = copy.copy(self)
-        model.path_ = _forgetful(self.path_.truncate(n))
+        model.path_ = _forgetful(self.path_.truncate(sizes[0] if is_one else sizes))
         model._path_functions = self._functions_of(model.path_.support)
-        paths = [model.path_] if isinstance(model.path_, Path) else model.path_.paths
-        model._set_attributes(_sized(model.path_, [len(p) for p in paths]))
+        model._set_attributes(_ended(model.path_))
+        if any(p.stop_reason == "truncated" for p in _parts(model.path_)):
+            model.stop_reason_ = REASONS["truncated"]
         return model
 
     @property
@@ -286,6 +304,11 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         return X, y
 
     @property
+    def _is_bounded(self) -> bool:
+        """Whether a bound chooses the size."""
+        return isinstance(self.selection, str) and self.selection == "bound"
+
+    @property
     def _takes_matrix(self) -> bool:
         """Whether X holds values of the functions."""
         return is_precomputed(self) or getattr(self.dictionary, "is_matrix", False)
@@ -313,7 +336,17 @@ def _sized(path: Any, sizes: Sequence[int]) -> dict[str, Any]:
         "dual_coef_": coef,
         "intercept_": intercept,
         "n_support_": len(support),
+        "_sizes": list(sizes),
     }
+
+
+def _ended(path: Any) -> dict[str, Any]:
+    """Return the fitted attributes of all that is on the path."""
+    return {**_sized(path, [len(p) for p in _parts(path)]), "n_iter_": len(path)}
+
+
+def _parts(path: Any) -> tuple[Path, ...]:
+    return (path,) if isinstance(path, Path) else path.paths
 
 
 def _places(path: Any) -> dict[int, int]:
@@ -389,7 +422,8 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         The folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows. Only where X is a few
         categories (up to 10 different rows a fold, each there 5 times or more) do
-        copies of a row go to different folds.
+        copies of a row go to different folds. A splitter that keeps groups together
+        gets those passed as ``fit(X, y, groups=...)``.
     validation_fraction : float, default=0.2
         The share held out by ``selection="validation"``.
     patience : int or None, default=None
@@ -472,9 +506,9 @@ ATTRIBUTES = """support_ : ndarray of shape (n_support,)
     selection_ : str or None
         How the size was chosen.
     stop_reason_ : str
-        Why the path ends where it does.
+        Why the path ends where it does; of a model from ``truncate``, that it was cut.
     n_iter_ : int
-        The number of steps on the path.
+        The number of steps on the path, ``len(path_)``.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str

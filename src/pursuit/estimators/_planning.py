@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, check_random_state
 
 from pursuit._memory import budget
@@ -15,11 +14,13 @@ from pursuit._parameters import (
     check_choice,
     check_flag,
     check_whole,
+    finite_number,
     is_number,
     is_whole,
     positive_number,
     probability,
     row_count,
+    whole_number,
 )
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
@@ -33,7 +34,7 @@ from pursuit.estimators._learning import (
     relearner,
     sets_of_atoms,
 )
-from pursuit.folds import deal_repeated, hold_out, make_folds
+from pursuit.estimators._splits import check_groups, held_out_rows
 from pursuit.functions import Functions
 from pursuit.losses import Loss, Squared
 from pursuit.path_bounds import KINDS, BoundRule, check_rule, default_kind
@@ -59,6 +60,7 @@ def make_plan(
     Y: np.ndarray,
     y: np.ndarray,
     weight: np.ndarray,
+    groups: Any,
     loss: Loss,
     score: Judge | None,
     is_class: bool,
@@ -71,6 +73,7 @@ def make_plan(
     """
     _check_words(estimator)
     _check_loss_words(estimator, loss, score)
+    check_groups(estimator, groups)
     rng = check_random_state(estimator.random_state)
     seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
     dictionary = dictionary_of(estimator)
@@ -98,7 +101,9 @@ def make_plan(
     compares = len(dictionaries) * len(alphas) > 1
     folds = []
     if selection in ("cv", "validation") or compares:
-        folds = _folds(estimator, contents, X, y, weight, selection, seed, is_class)
+        folds = held_out_rows(
+            estimator, contents, X, y, weight, groups, selection, seed, is_class
+        )
     return Plan(
         dictionaries=dictionaries,
         relearn=relearner(dictionary, sample),
@@ -135,6 +140,9 @@ def _check_words(estimator: Any) -> None:
     check_choice("selection", estimator.selection, SELECTIONS)
     for name in ("fit_intercept", "redraw_candidates"):
         check_flag(name, getattr(estimator, name))
+    whole_number("degree", estimator.degree, 1)
+    finite_number("coef0", estimator.coef0)
+    probability("validation_fraction", estimator.validation_fraction)
     check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
     check_whole("verbose", estimator.verbose, "True, False or a whole number")
     if estimator.selection == "loo" and estimator.method == "basic":
@@ -323,48 +331,3 @@ def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:
     F = np.broadcast_to(loss.start(Y, weight)[:, None], Y.shape)
     half = 0.5 * loss.weights(Y, np.array(F)).mean(axis=0)
     return float(max(lower_quantile(half, weight, 0.5), 1e-300))
-
-
-def _folds(
-    estimator: Any,
-    contents: Any,
-    X: Any,
-    y: np.ndarray,
-    weight: np.ndarray,
-    selection: str | None,
-    seed: int,
-    is_class: bool,
-) -> list[np.ndarray]:
-    """Return the held-out rows of each fold; none where the rows are too few."""
-    if selection == "validation":
-        share = probability("validation_fraction", estimator.validation_fraction)
-        part = hold_out(contents, y, weight, share, seed, is_class)
-        return [] if part is None else [part]
-    if isinstance(estimator.cv, WHOLE) and not isinstance(estimator.cv, bool):
-        if estimator.cv < 2:
-            raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
-        n_folds = int(estimator.cv)
-        folds = deal_repeated(contents, y, weight, n_folds, seed)
-        if folds is None:
-            folds = make_folds(contents, y, weight, n_folds, seed, is_class)
-        return folds if len(folds) > 1 else []
-    return _given_folds(estimator.cv, X, y, weight, is_class)
-
-
-def _given_folds(
-    cv: Any, X: Any, y: np.ndarray, weight: np.ndarray, is_class: bool
-) -> list[np.ndarray]:
-    try:
-        splitter = check_cv(cv, y, classifier=is_class)
-    except ValueError as error:
-        raise ValueError(
-            f"cv={cv!r} must be a number of folds, a scikit-learn splitter, or an "
-            "iterable of (train, test) indices."
-        ) from error
-    folds = []
-    for train, test in splitter.split(X, y):
-        fold = np.full(len(y), -1)
-        fold[train], fold[test] = 0, 1
-        if np.any(weight[fold == 1] > 0) and np.any(weight[fold == 0] > 0):
-            folds.append(fold)
-    return folds

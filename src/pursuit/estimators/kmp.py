@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -20,6 +20,12 @@ from pursuit.estimators._base import (
     parameters,
 )
 from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._targets import (
+    check_class_count,
+    check_target_scale,
+    class_weights,
+    n_targets,
+)
 from pursuit.losses import Logistic, Poisson, is_named
 
 REGRESSION_LOSSES = """"squared"; "absolute" and "huber", little moved by
@@ -75,7 +81,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
     """
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KMPRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> KMPRegressor:
         """Fit the model.
 
         Parameters
@@ -86,27 +94,28 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 is the same as the row twice, 0 the same as no row.
+        groups : array-like of shape (n_samples,), optional
+            For a splitter given as `cv` that keeps groups of rows together, such as
+            scikit-learn's ``GroupKFold``.
 
         Returns
         -------
         self : KMPRegressor
             The fitted model.
         """
-        several = not is_named(self.loss, Poisson) and self.selection != "bound"
-        n_outputs = (*getattr(y, "shape", ()), 1, 1)[1]
-        if self.selection == "bound" and n_outputs > 1:
-            raise ValueError(
-                f"selection='bound' is about one output, y has {n_outputs}: fit a "
-                "model for each, or use selection='cv'."
-            )
-        X, y = self._validated(X, y, multi_output=several, y_numeric=True)
+        if not self._takes_several:
+            self._check_one_target(y)
+        how = {"multi_output": self._takes_several, "y_numeric": True}
+        X, y = self._validated(X, y, **how)
         Y = np.asarray(y, dtype=np.float64)
         self._is_single_output = Y.ndim == 1
         Y = Y.reshape(len(Y), -1)
         weight = check_sample_weight(sample_weight, len(Y))
-        self._pursue(
-            X, np.ascontiguousarray(Y.T), y, Y.mean(axis=1), weight, False, True
-        )
+        # Rows of weight 0 are as if absent, whatever their targets.
+        Y = np.where(weight[:, None] > 0, Y, 0.0)
+        check_target_scale(Y[weight > 0], weight, self.fit_intercept is not False)
+        folded, Y = Y.mean(axis=1), np.ascontiguousarray(Y.T)
+        self._pursue(X, Y, y, folded, weight, groups, False, True)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -128,6 +137,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predictions of the models of sizes 1, 2, ... on the path.
 
+        Past the size that was chosen, to the end of the path: stage ``n`` is what
+        ``truncate(n)`` says, and the last one in general not :meth:`predict`.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -145,13 +157,33 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         values = self._loss.mean(values)
         return values[:, 0] if self._is_single_output else values
 
+    @property
+    def _takes_several(self) -> bool:
+        """Whether there may be several targets.
+
+        One is what Theorem 3 is about, and scikit-learn's checks give several ones
+        negative values, which are no counts.
+        """
+        return not is_named(self.loss, Poisson) and not self._is_bounded
+
+    def _check_one_target(self, y: Any) -> None:
+        n = n_targets(y)
+        if n < 2:
+            return
+        if self._is_bounded:
+            raise ValueError(
+                f"selection='bound' is about one output, y has {n}: fit a model for "
+                "each, or use selection='cv'."
+            )
+        raise ValueError(
+            f"loss={self.loss!r} takes one target, y has {n}: fit a model for each, "
+            "for instance with scikit-learn's MultiOutputRegressor."
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        is_positive = is_named(self.loss, Poisson)
-        tags.target_tags.positive_only = is_positive
-        # One output then: scikit-learn's checks give several ones negative values. And
-        # Theorem 3 is about one.
-        tags.target_tags.multi_output = not is_positive and self.selection != "bound"
+        tags.target_tags.positive_only = is_named(self.loss, Poisson)
+        tags.target_tags.multi_output = self._takes_several
         tags.target_tags.single_output = True
         return tags
 
@@ -280,7 +312,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KMPClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> KMPClassifier:
         """Fit the model.
 
         Parameters
@@ -291,6 +325,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 is the same as the row twice, 0 the same as no row.
+        groups : array-like of shape (n_samples,), optional
+            For a splitter given as `cv` that keeps groups of rows together, such as
+            scikit-learn's ``GroupKFold``.
 
         Returns
         -------
@@ -301,16 +338,13 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         X, y = self._validated(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "y holds one class only; a classifier needs at least two classes."
-            )
         weight = check_sample_weight(sample_weight, len(codes))
-        if self.class_weight is not None:
-            weight = weight * compute_sample_weight(self.class_weight, y)
+        weight = weight * class_weights(self.class_weight, self.classes_, y)[codes]
+        check_class_count(weight, codes)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
-        self._pursue(X, Y, y, codes.astype(np.float64), weight, True, is_shared)
+        folded = codes.astype(np.float64)
+        self._pursue(X, Y, y, folded, weight, groups, True, is_shared)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -383,6 +417,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the function values of the models of sizes 1, 2, ... on the path.
 
+        Past the size that was chosen, to the end of the path: stage ``n`` is what
+        ``truncate(n)`` says, and the last one in general not :meth:`decision_function`.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -398,6 +435,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predicted classes of the models of sizes 1, 2, ... on the path.
+
+        Past the size that was chosen, to the end of the path: stage ``n`` is what
+        ``truncate(n)`` says, and the last one in general not :meth:`predict`.
 
         Parameters
         ----------
@@ -416,6 +456,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the probabilities by the models of sizes 1, 2, ... on the path.
 
+        Past the size that was chosen, to the end of the path: stage ``n`` is what
+        ``truncate(n)`` says, and the last one in general not :meth:`predict_proba`.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -433,10 +476,16 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def _probabilities(self, values: np.ndarray) -> np.ndarray:
+        if not hasattr(self._loss, "probabilities"):
+            raise NotFittedError(
+                f"This model was fitted with the loss {self._loss!r}, which has no "
+                f"probabilities, before loss={self.loss!r} was set: fit it again."
+            )
         return self._loss.probabilities(values.T).T
 
     def _decoded(self, values: np.ndarray) -> np.ndarray:
-        if _has_probabilities(self.loss):
+        # The loss that was fitted, whatever the parameter has become since.
+        if hasattr(self._loss, "probabilities"):
             # Rounding may make two of them equal that the values tell apart.
             return self.classes_[self._probabilities(values).argmax(axis=1)]
         if len(self.classes_) == 2:

@@ -87,7 +87,8 @@ class KernelFunctions(Centered):
     def scale(self, X: Any, weight: np.ndarray) -> float:
         """Return the squared mean of k(x, x)."""
         diagonal = np.abs(self.kernel.diag(X))
-        return float(weight @ diagonal / weight.sum()) ** 2
+        with np.errstate(over="ignore"):
+            return float(np.square(weight @ diagonal / weight.sum()))
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
         """Return what evaluates any of them on the rows of X, one a row."""

@@ -1,0 +1,145 @@
+"""Which rows are held out: the estimator's own folds, or those that it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from pursuit._parameters import WHOLE, probability
+from pursuit.folds import deal_repeated, hold_out, make_folds
+
+
+def check_groups(estimator: Any, groups: Any) -> None:
+    """Raise a ValueError if there are groups that nothing would look at."""
+    if groups is None:
+        return
+    if not hasattr(estimator.cv, "split"):
+        raise ValueError(
+            f"groups are for a splitter that keeps them together, but "
+            f"cv={_short(estimator.cv)} does not look at them: use a splitter such as "
+            "cv=GroupKFold(5)."
+        )
+    if estimator.selection in ("validation", "loo"):
+        raise ValueError(
+            f"selection={estimator.selection!r} leaves rows out without a look at "
+            "groups: use selection='cv'."
+        )
+
+
+def held_out_rows(
+    estimator: Any,
+    contents: Any,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    groups: Any,
+    selection: str | None,
+    seed: int,
+    is_class: bool,
+) -> list[np.ndarray]:
+    """Return the held-out rows of each fold; none where the rows are too few.
+
+    ``contents`` is what tells rows apart, None if only their places do; ``y`` (l,) is
+    what folds are balanced in.
+    """
+    if selection == "validation":
+        share = probability("validation_fraction", estimator.validation_fraction)
+        part = hold_out(contents, y, weight, share, seed, is_class)
+        return [] if part is None else [part]
+    if isinstance(estimator.cv, WHOLE) and not isinstance(estimator.cv, bool):
+        if estimator.cv < 2:
+            raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
+        n_folds = int(estimator.cv)
+        folds = deal_repeated(contents, y, weight, n_folds, seed)
+        if folds is None:
+            folds = make_folds(contents, y, weight, n_folds, seed, is_class)
+        return folds if len(folds) > 1 else []
+    return _given_folds(estimator.cv, X, y, weight, groups, is_class)
+
+
+# -- folds that are given ------------------------------------------------------------
+
+
+def _given_folds(
+    cv: Any, X: Any, y: np.ndarray, weight: np.ndarray, groups: Any, is_class: bool
+) -> list[np.ndarray]:
+    folds = [_fold(cv, pair, len(y)) for pair in _pairs(cv, X, y, groups, is_class)]
+    if not folds:
+        raise ValueError(
+            f"cv={_short(cv)} holds no split (an iterator is spent after one fit: "
+            "pass a list). To choose nothing by held-out rows, use selection=None and "
+            "give gamma and alpha."
+        )
+    usable = [fold for fold in folds if _has_weight_on_both_sides(fold, weight)]
+    if not usable:
+        raise ValueError(
+            f"cv={_short(cv)} has no split with rows of positive weight both to fit "
+            "and to test."
+        )
+    return usable
+
+
+def _pairs(
+    cv: Any, X: Any, y: np.ndarray, groups: Any, is_class: bool
+) -> Iterator[Any]:
+    splitter = check_cv(cv, y, classifier=is_class) if cv is None else cv
+    if not hasattr(splitter, "split") and isinstance(splitter, Iterable):
+        yield from splitter
+        return
+    if not hasattr(splitter, "split") or isinstance(splitter, str):
+        raise ValueError(
+            f"cv={_short(cv)} must be a number of folds, a scikit-learn splitter, or "
+            "an iterable of (train, test) indices."
+        )
+    try:
+        yield from splitter.split(X, y, groups)
+    except ValueError as error:
+        if groups is not None or "groups" not in str(error):
+            raise
+        raise ValueError(
+            f"cv={_short(cv)} needs groups: fit(X, y, groups=...), or give the splits "
+            f"themselves, cv=list(splitter.split(X, y, groups))."
+        ) from error
+
+
+def _fold(cv: Any, pair: Any, n_rows: int) -> np.ndarray:
+    """Return a fold as in :func:`pursuit.selection.without`."""
+    try:
+        train, test = pair
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"cv={_short(cv)} must be an iterable of (train, test) indices, but holds "
+            f"{_short(pair)}."
+        ) from None
+    fold = np.full(n_rows, -1)
+    fold[_indices(cv, train, n_rows)] = 0
+    fold[_indices(cv, test, n_rows)] = 1
+    for value, side in ((0, "training"), (1, "test")):
+        if not np.any(fold == value):
+            raise ValueError(f"cv={_short(cv)} has a split whose {side} side is empty.")
+    return fold
+
+
+def _indices(cv: Any, rows: Any, n_rows: int) -> np.ndarray:
+    """Return the numbers of the rows that indices or a mask stand for."""
+    try:
+        return np.arange(n_rows)[np.asarray(rows, dtype=None if len(rows) else int)]
+    except (TypeError, IndexError):
+        raise ValueError(
+            f"cv={_short(cv)} has a split that is no set of rows: indices from 0 to "
+            f"{n_rows - 1} are wanted, or a mask of {n_rows} values, not "
+            f"{_short(rows)}."
+        ) from None
+
+
+def _has_weight_on_both_sides(fold: np.ndarray, weight: np.ndarray) -> bool:
+    return bool(np.any(weight[fold == 1] > 0) and np.any(weight[fold == 0] > 0))
+
+
+def _short(value: Any) -> str:
+    """Return the beginning of what a value shows: lists of rows are long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:60]} …"

@@ -21,7 +21,8 @@ and the published figure are more than {CHANCE:g} standard errors apart or, with
 standard error, differ in a printed digit. Hyper-parameters come from the paper or from
 validation data; test data choose nothing. Rows without a published figure are methods
 of today and this library's defaults, on the same data. All figures with settings, seeds
-and versions are in the `.json` file of each section.
+and versions are in the `.json` file of each section. Seconds are those of the tasks,
+added up, as they came on that day: the longer, the busier the machine was.
 """
 
 

@@ -1,6 +1,5 @@
 """Fixtures that every test file may ask for: seeded, and read-only where shared."""
 
-import re
 from urllib.error import URLError
 
 import numpy as np
@@ -26,11 +25,6 @@ def read_only(*arrays):
     for array in arrays:
         array.setflags(write=False)
     return arrays
-
-
-def pytest_itemcollected(item):
-    """Leave addresses out of names: processes that share the tests must agree."""
-    item._nodeid = re.sub(r" at 0x\w+", "", item.nodeid)
 
 
 @pytest.fixture(autouse=True)

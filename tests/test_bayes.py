@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from naming import named
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.ndimage import gaussian_filter
 from scipy.special import softmax
@@ -293,7 +294,7 @@ def test_settings_without_numbers_rank_last(moons, tune_by):
 
 
 @pytest.mark.parametrize(
-    "density", [ParzenWindows(0.5), ParzenWindows(), ManifoldParzen()], ids=str
+    "density", [ParzenWindows(0.5), ParzenWindows(), ManifoldParzen()], ids=named
 )
 def test_outliers_among_the_training_rows(density):
     rng = np.random.default_rng(0)
@@ -336,7 +337,7 @@ def test_training_rows_by_their_own_kernels_are_no_outliers():
 @pytest.mark.parametrize(
     "density",
     [ManifoldParzen(), KernelDensity(bandwidth=0.7, leaf_size=10_000)],
-    ids=str,
+    ids=named,
 )
 def test_false_alarms_among_new_rows(density):
     rng = np.random.default_rng(0)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from naming import named
 from reference import paired_deflation
 from scipy import sparse
 from sklearn import config_context
@@ -300,7 +301,7 @@ CRITERIA = [
 ]
 
 
-@pytest.mark.parametrize("how", CRITERIA, ids=str)
+@pytest.mark.parametrize("how", CRITERIA, ids=named)
 @pytest.mark.parametrize("tol", [0.0, 1e-10])
 def test_rounding_is_not_taken_for_a_kernel_that_is_not_definite(rng, how, tol):
     """Correlation cares not how little is left of a row, down to noise."""

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from naming import named
 from reference import deflation, nystroem_residue, trace_minimisation
 from scipy import sparse
 from sklearn.base import clone
@@ -65,7 +66,7 @@ def test_scikit_learn_checks(estimator, check):
 # -- the choice --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS, ids=named)
 def test_choice_is_the_literal_one(X, kernel):
     # In the last dimension that is left, all rows tie.
     n = {"Polynomial": 14, "Sum": 4}.get(type(kernel).__name__, 40)
@@ -98,7 +99,7 @@ def test_choice_is_exact_where_little_is_left(rng, n, d):
     assert share < 1e-6
 
 
-@pytest.mark.parametrize("kernel", KERNELS[:5], ids=str)
+@pytest.mark.parametrize("kernel", KERNELS[:5], ids=named)
 def test_each_step_leaves_the_smallest_trace(X, kernel):
     """Theorem 1 of the paper, step by step: the quotient is the drop of the trace."""
     few = X[:40]
@@ -553,7 +554,7 @@ def indefinite(A, B):
         ({"delta": "small"}, "delta='small' must be"),
         ({"verbose": "much"}, "verbose='much' must be"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_what_is_wrong(X, how, words):
     with pytest.raises(ValueError, match=words):

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import reference
+from naming import named
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import trapezoid
 from scipy.special import logsumexp
@@ -77,7 +78,7 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize("n_features", [2, 12, 40])
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS, ids=named)
 def test_equals_the_algorithm_box(setting, n_features):
     X, Z = curve(60, n_features), curve(150, n_features, seed=1)
     Z[:5] = X[:5]
@@ -119,7 +120,7 @@ def test_no_directions_is_parzen(n_features):
     assert_allclose(parzen, theirs, rtol=1e-10)
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS, ids=named)
 def test_little_memory_and_threads_change_nothing(setting):
     X, Z = curve(60, 12), curve(300, 12, seed=1)
     plenty = ManifoldParzen(**setting, n_jobs=1).fit(X)
@@ -199,7 +200,7 @@ FAR = [
 ]
 
 
-@pytest.mark.parametrize("model", FAR, ids=str)
+@pytest.mark.parametrize("model", FAR, ids=named)
 @pytest.mark.parametrize("n_features", [2, 12])
 def test_no_density_where_distances_overflow(model, n_features):
     model = clone(model).fit(curve(30, n_features))
@@ -284,7 +285,7 @@ MIXTURES = [
 ]
 
 
-@pytest.mark.parametrize("model", MIXTURES, ids=str)
+@pytest.mark.parametrize("model", MIXTURES, ids=named)
 def test_integrates_to_one_on_the_line(model):
     X = curve(30, 1)
     x = np.linspace(-12, 12, 100_001)
@@ -292,7 +293,7 @@ def test_integrates_to_one_on_the_line(model):
     assert trapezoid(density, x) == pytest.approx(1.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("model", MIXTURES[:4], ids=str)
+@pytest.mark.parametrize("model", MIXTURES[:4], ids=named)
 def test_integrates_to_one_in_the_plane(model):
     X = curve(30, 2)
     x = np.linspace(-6, 6, 401)
@@ -347,7 +348,7 @@ def test_a_mass_that_is_not_to_be_trusted_is_told():
         ManifoldParzen(6, 1, 0.1),
         ManifoldParzen(None, 2, 0.1, neighborhood=Gaussian(1.0)),
     ],
-    ids=str,
+    ids=named,
 )
 def test_samples_follow_the_density(model):
     """Mean of f(x) over samples is ∫ f p; here f are moments and log p itself."""
@@ -387,7 +388,7 @@ def test_samples_fill_cells_as_the_density_says():
 @pytest.mark.parametrize(
     "model",
     [*MIXTURES[:3], ManifoldParzen(), LocalGaussianDensity(0.8, 0.2)],
-    ids=str,
+    ids=named,
 )
 @pytest.mark.parametrize("n_features", [3, 12])
 def test_shift_rotation_and_scale(model, n_features):
@@ -413,7 +414,7 @@ def test_units_of_the_data(make, scale):
 @pytest.mark.parametrize(
     "setting",
     [*SETTINGS[:6], {"n_neighbors": 60, "bandwidth": 0.3}, SOFT],
-    ids=str,
+    ids=named,
 )
 def test_leave_one_out_is_exact(setting, n_features):
     X = curve(30, n_features)
@@ -618,7 +619,7 @@ def test_grid_search_uses_the_score(spiral):
 # -- weights, bad input, other libraries -------------------------------------------
 
 
-@pytest.mark.parametrize("setting", [*SETTINGS[:6], SOFT], ids=str)
+@pytest.mark.parametrize("setting", [*SETTINGS[:6], SOFT], ids=named)
 def test_a_weight_of_two_is_the_row_twice(setting):
     X, Z = curve(30, 12), curve(20, 12, seed=1)
     weight = np.random.default_rng(0).integers(0, 4, 30)
@@ -696,7 +697,7 @@ def test_degenerate_data(make, X):
         (LocalGaussianDensity(width=0), "width=0"),
         (LocalGaussianDensity(normalize="yes"), "normalize='yes'"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_bad_parameters(model, message):
     with pytest.raises(ValueError, match=message):

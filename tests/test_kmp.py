@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from naming import named
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -530,7 +531,7 @@ def test_basic_may_use_fewer_points_than_steps(sinc):
         {"method": "basic", "gamma": "median", "alpha": 1e-2},
         {"method": "back-fitting", "gamma": "scale", "alpha": 1e-2},
     ],
-    ids=str,
+    ids=named,
 )
 def test_weights_are_repetitions(case, rng, how):
     make, X, y = case

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from naming import named
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
@@ -182,7 +183,7 @@ WORDED_BY_OTHERS = ("random_state", "scoring")
 @both
 @pytest.mark.parametrize("name", sorted(KMPClassifier().get_params()))
 @pytest.mark.parametrize(
-    "value", [np.array([1, 2]), np.array(["cv", "loo"]), [1.0, 2.0]], ids=repr
+    "value", [np.array([1, 2]), np.array(["cv", "loo"]), [1.0, 2.0]], ids=named
 )
 def test_arrays_are_no_values_of_parameters(make, name, value):
     if name not in make().get_params() or name in WORDED_BY_OTHERS:
@@ -277,7 +278,7 @@ ROWS = np.arange(40)
         (GroupKFold(3), "fit(X, y, groups=...)"),
         (LeaveOneGroupOut(), "list(splitter.split(X, y, groups))"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_unusable_splits_are_told(make, cv, told):
     with pytest.raises(ValueError, match="cv=") as error:
@@ -550,7 +551,7 @@ BY_SQUARES = [
 
 
 @both
-@pytest.mark.parametrize("how", BY_SQUARES, ids=repr)
+@pytest.mark.parametrize("how", BY_SQUARES, ids=named)
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
 def test_points_that_cannot_be_squared_are_told(make, how, form):
     model = make(**{"alpha": 1e-3, "max_support": 8, "cv": 3, **how})
@@ -568,7 +569,7 @@ def test_points_that_cannot_be_squared_are_told(make, how, form):
         {"kernel": "laplacian", "gamma": "median"},
         {"kernel": lambda A, B: np.sign(A) @ np.sign(B).T},
     ],
-    ids=repr,
+    ids=named,
 )
 @pytest.mark.parametrize("factor", [1e-200, 1e200])
 def test_kernels_that_do_not_square_take_any_scale(make, how, factor):
@@ -603,7 +604,7 @@ def test_widths_follow_points_of_any_scale_that_can_be_squared(gamma, factor):
         ({"dictionary": Precomputed()}, 1e-200),
         ({"dictionary": Precomputed()}, 1e200),
     ],
-    ids=repr,
+    ids=named,
 )
 @pytest.mark.parametrize("selection", ["cv", None])
 def test_functions_that_cannot_be_squared_are_told(make, how, factor, selection):
@@ -626,7 +627,7 @@ def test_functions_that_cannot_be_squared_are_told(make, how, factor, selection)
         {"kernel": "poly", "degree": 50, "gamma": "scale", "max_support": 1},
         {"kernel": "poly", "degree": 50, "gamma": "cv", "alpha": "cv"},
     ],
-    ids=repr,
+    ids=named,
 )
 def test_functions_that_say_nothing_of_new_rows_are_warned_of(make, how):
     with pytest.warns(UserWarning, match="no support points.*smaller gamma or degree"):

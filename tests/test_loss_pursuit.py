@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from naming import named
 from scipy.optimize import minimize
 
 from pursuit._atoms import Atoms
@@ -101,7 +102,7 @@ def objective(pursuit, D, Y, weight, n):
 # -- against the pseudo-code -------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", SMOOTH, ids=str)
+@pytest.mark.parametrize("loss", SMOOTH, ids=named)
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("p", [1, 3, None])
@@ -132,7 +133,7 @@ def renewals(n_steps):
     return found
 
 
-@pytest.mark.parametrize("loss", SMOOTH, ids=str)
+@pytest.mark.parametrize("loss", SMOOTH, ids=named)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_pre_fitting_is_the_best_on_the_parabola(loss, fit_intercept):
     D, Y, weight = data(loss)
@@ -181,7 +182,7 @@ def test_squared_loss_is_the_pursuit_of_least_squares(method, alpha, fit_interce
             np.testing.assert_allclose(a, b, atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 @pytest.mark.parametrize("method", METHODS)
 def test_blocks_choose_the_same(loss, method):
     D, Y, weight = data(loss)
@@ -217,7 +218,7 @@ def test_many_directions_are_asked_for_in_turns(rng):
 # -- laws --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("p", [1, 4])
 @pytest.mark.parametrize("alpha", [0.0, 0.02])
@@ -238,7 +239,7 @@ def test_law_the_objective_never_rises(loss, method, p, alpha):
     assert values[-1] < 0.9 * values[0]
 
 
-@pytest.mark.parametrize("loss", CONVEX, ids=str)
+@pytest.mark.parametrize("loss", CONVEX, ids=named)
 @pytest.mark.parametrize("method", ["pre-fitting", "back-fitting"])
 def test_law_the_gradient_vanishes_on_the_chosen_atoms(loss, method):
     D, Y, weight = data(loss, seed=2)
@@ -255,7 +256,7 @@ def test_law_the_gradient_vanishes_on_the_chosen_atoms(loss, method):
     assert np.all(np.abs(slope.sum(axis=1)) <= limit * np.sqrt(weight.sum()) * 10)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 def test_law_the_path_reproduces_every_step(loss):
     D, Y, weight = data(loss, seed=3)
     weight[::5] = 0.0
@@ -275,7 +276,7 @@ def test_law_the_path_reproduces_every_step(loss):
             np.testing.assert_allclose(short.coefficients(n)[1], coef)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 @pytest.mark.parametrize("method", METHODS)
 def test_law_a_weight_of_two_is_the_row_twice(loss, method):
     D, Y, weight = data(loss, seed=4)
@@ -289,7 +290,7 @@ def test_law_a_weight_of_two_is_the_row_twice(loss, method):
     np.testing.assert_allclose(weighted.errors, repeated.errors, rtol=1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 def test_law_rows_of_weight_zero_are_not_fitted(loss):
     D, Y, weight = data(loss, seed=5)
     kept = np.arange(len(D)) % 4 > 0
@@ -329,7 +330,7 @@ def test_pursuits_of_several_losses_share_their_passes():
 # -- hard cases --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 @pytest.mark.parametrize("method", METHODS)
 def test_equal_and_collinear_atoms_do_no_harm(loss, method):
     D, Y, weight = data(loss, n=30)
@@ -437,7 +438,7 @@ def test_float32_storage(rng):
 # -- the back-fit ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", CONVEX, ids=str)
+@pytest.mark.parametrize("loss", CONVEX, ids=named)
 @pytest.mark.parametrize("alpha", [0.01, 1.0])
 def test_newton_finds_the_optimum_of_scipy(loss, alpha):
     """On the same columns, from the same start, by a quasi-Newton method of scipy."""
@@ -465,7 +466,7 @@ def test_newton_finds_the_optimum_of_scipy(loss, alpha):
     assert own <= value(x)[0] * (1 + 1e-8)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 def test_newton_never_raises_the_objective_from_any_start(loss, rng):
     D, Y, weight = data(loss)
     target = Objective(loss, Y.T.copy(), weight)

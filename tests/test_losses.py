@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from naming import named
 from sklearn.base import clone
 from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance
 
@@ -45,13 +46,13 @@ LOSSES = [
 ONES = np.ones(5)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 def test_laws(loss):
     check_loss(loss)
     check_loss(loss, seed=1)
 
 
-@pytest.mark.parametrize("loss", [x for x in LOSSES if x.is_convex], ids=str)
+@pytest.mark.parametrize("loss", [x for x in LOSSES if x.is_convex], ids=named)
 def test_curvature_of_the_weights_parabola_is_not_below_zero_and_never_nan(loss):
     y = np.array([[1.0, 1.0, -1.0, -1.0, 1.0]])
     y = np.abs(y) if isinstance(loss, Poisson) else y
@@ -62,7 +63,7 @@ def test_curvature_of_the_weights_parabola_is_not_below_zero_and_never_nan(loss)
 
 
 @pytest.mark.parametrize(
-    "loss", [Absolute(0.2), Huber(0.4), Quantile(0.8, 0.2), Hinge(0.5)], ids=str
+    "loss", [Absolute(0.2), Huber(0.4), Quantile(0.8, 0.2), Hinge(0.5)], ids=named
 )
 def test_parabolas_of_losses_with_straight_parts_lie_above_and_touch(loss):
     y = np.ones((1, 81))
@@ -134,7 +135,7 @@ def test_quantile_and_poisson_are_scikit_learns(rng):
         (Quantile(0.8), 1.0),
         (Poisson(), np.log(20.2)),
     ],
-    ids=str,
+    ids=named,
 )
 def test_starts(loss, wanted):
     y = np.array([[0.0, 0.0, 0.0, 1.0, 100.0]])
@@ -166,7 +167,7 @@ def test_widths_are_positive_for_equal_targets(y):
         assert np.all(width > 0)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
 def test_losses_are_components(loss):
     again = clone(loss)
     assert again.get_params() == loss.get_params()
@@ -236,7 +237,7 @@ class Savage(MarginLoss):
         return -4 * p**2 * (1 - p)
 
 
-@pytest.mark.parametrize("loss", [Fourth(), Savage()], ids=str)
+@pytest.mark.parametrize("loss", [Fourth(), Savage()], ids=named)
 def test_value_and_gradient_are_enough(loss):
     check_loss(loss)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from naming import named
 
 from pursuit import _memory
 from pursuit._memory import budget
@@ -56,7 +57,7 @@ def test_amounts(given, expected):
         [1],
         {},
     ],
-    ids=repr,
+    ids=named,
 )
 def test_what_is_no_amount(given):
     with pytest.raises(ValueError, match="max_memory=.*is not an amount of memory"):

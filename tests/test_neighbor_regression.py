@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from naming import named
 from sklearn.datasets import make_friedman1
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -111,7 +112,7 @@ def test_doubling_the_rows_doubles_the_neighbours(penalty, friedman):
     )
 
 
-@pytest.mark.parametrize("model", [HKNNRegressor(), HKNNRegressor(15)], ids=str)
+@pytest.mark.parametrize("model", [HKNNRegressor(), HKNNRegressor(15)], ids=named)
 def test_repeated_rows_spoil_no_choice(model, friedman):
     X, y, Xt, yt = friedman
     wanted = model.fit(X, y).score(Xt, yt)

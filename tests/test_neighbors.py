@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from naming import named
 from reference import hull_by_programme, hyperplane_by_least_squares
 from scipy import sparse
 from scipy.ndimage import gaussian_filter
@@ -109,7 +110,7 @@ def literal(model, X, y, Xt):
     return out
 
 
-@pytest.mark.parametrize("model", SETTINGS, ids=repr)
+@pytest.mark.parametrize("model", SETTINGS, ids=named)
 def test_distances_are_those_of_the_definition(model, digits):
     X, y, Xt, _ = digits
     model = clone(model).set_params(loo_samples=0).fit(X, y)
@@ -118,7 +119,7 @@ def test_distances_are_those_of_the_definition(model, digits):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("model", SETTINGS, ids=repr)
+@pytest.mark.parametrize("model", SETTINGS, ids=named)
 def test_predict_takes_the_nearest(model, dtype, digits):
     """Bounds decide as the distances do, also when these are close."""
     X, y, Xt, yt = (array.astype(dtype) for array in digits)
@@ -553,7 +554,7 @@ CHOOSING = [
 
 
 @pytest.mark.parametrize("repeat", REPEATS)
-@pytest.mark.parametrize("model", CHOOSING, ids=str)
+@pytest.mark.parametrize("model", CHOOSING, ids=named)
 def test_equal_rows_are_left_out_together(model, repeat, digits):
     X, y, *_ = digits
     rows = REPEATS[repeat]
@@ -590,7 +591,7 @@ def test_equal_rows_are_left_out_of_graphs(repeat, digits):
         (HKNNClassifier("auto", 0.02), HKNNClassifier("auto", 0.04)),
         (CKNNClassifier("auto"), CKNNClassifier("auto")),
     ],
-    ids=str,
+    ids=named,
 )
 def test_doubling_the_rows_doubles_the_neighbours(one, two, digits):
     """Two copies share a weight, which halves its penalty; hulls stay as they are."""

@@ -5,6 +5,7 @@ from operator import attrgetter
 
 import numpy as np
 import pytest
+from naming import named
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone, is_classifier
@@ -57,7 +58,7 @@ def answers(model, X):
     return (model.transform if hasattr(model, "transform") else model.predict)(X)
 
 
-@pytest.mark.parametrize("model", SQUARING, ids=str)
+@pytest.mark.parametrize("model", SQUARING, ids=named)
 def test_squares_that_are_no_numbers_are_refused(model, iris):
     X, y = iris
     for scale in (1e155, 1e200, 1e300):
@@ -72,7 +73,7 @@ def test_squares_that_are_no_numbers_are_refused(model, iris):
         assert np.isfinite(answers(model.fit(X, y), scale * X[:3])).all()
 
 
-@pytest.mark.parametrize("model", FREE, ids=str)
+@pytest.mark.parametrize("model", FREE, ids=named)
 @pytest.mark.parametrize("scale", [1e-200, 1e-155, 1e155, 1e200])
 def test_no_scale_is_too_much_where_nothing_is_squared(model, scale, iris):
     X, y = iris
@@ -180,7 +181,7 @@ def test_one_class_is_none(model, iris):
 
 
 @pytest.mark.parametrize(
-    "model", [KernelCentroidClassifier(), DensityClassifier(ParzenWindows())], ids=str
+    "model", [KernelCentroidClassifier(), DensityClassifier(ParzenWindows())], ids=named
 )
 def test_one_class_of_positive_weight_is_none(model, iris):
     X, y = iris
@@ -200,7 +201,7 @@ CHOSEN = [
 ]
 
 
-@pytest.mark.parametrize("model, names", CHOSEN, ids=str)
+@pytest.mark.parametrize("model, names", CHOSEN, ids=named)
 def test_doubling_the_rows_changes_no_choice(model, names, iris):
     """Leave-one-out of densities and means leaves equal rows out together."""
     X, y = iris

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
+from naming import named
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -103,7 +104,7 @@ def test_bad_parameters(kernel, gamma, error):
 
 
 @pytest.mark.parametrize(
-    "model", [NadarayaWatson(), KernelCentroidClassifier()], ids=str
+    "model", [NadarayaWatson(), KernelCentroidClassifier()], ids=named
 )
 def test_sparse_frames_pickles_and_memory(model, iris):
     X, y = iris

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naming import named
 from reference import hull_by_programme, hyperplane_by_least_squares
 from scipy.optimize import minimize
 
@@ -56,7 +57,7 @@ def neighbourhoods():
 CASES = neighbourhoods()
 
 
-@pytest.fixture(params=CASES, ids=str)
+@pytest.fixture(params=CASES, ids=named)
 def case(request):
     return CASES[request.param]
 
@@ -204,7 +205,7 @@ def test_bad_shapes():
         ({"x": [0.0, np.inf, 1.0]}, "x holds NaN or infinity"),
         ({"neighbors": [[0.0, np.nan, 1.0]]}, "neighbors holds NaN"),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_bad_values(how, message):
     given = {"x": np.zeros(3), "neighbors": np.eye(3), **how}

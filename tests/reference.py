@@ -467,3 +467,15 @@ def paired_deflation(K_x, K_y, N, center=False, by_covariance=False, tol=1e-10):
         K_x = K_x - np.outer(K_x[:, i], K_x[:, i]) / K_x[i, i]
         K_y = K_y - np.outer(K_y[:, i], K_y[:, i]) / K_y[i, i]
     return chosen, np.array(scores)
+
+
+def mistakes(Y):
+    """Return a judge of held-out values: the weighted share put in a wrong class."""
+
+    def class_of(values):
+        return values[0] > 0 if len(values) == 1 else values.argmax(axis=0)
+
+    def judge(rows, values, weight):
+        return weight @ (class_of(values) != class_of(Y[:, rows])) / weight.sum()
+
+    return judge

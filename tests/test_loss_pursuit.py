@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 from pursuit._atoms import Atoms
 from pursuit.backfitting import GRADIENT_TOLERANCE, Newton, Objective
 from pursuit.functions import KernelFunctions
-from pursuit.judging import Mistakes
 from pursuit.kernels import Gaussian
 from pursuit.loss_pursuit import GROWTH, LEAST_CURVATURE, LossPursuit, orthonormal
 from pursuit.losses import (
@@ -405,7 +404,13 @@ def test_judges_see_the_held_out_rows():
     weight[:20] = 0.0
     held_out = np.where(weight == 0, 1.0, 0.0)
     pursuit = pursuit_of(
-        Softmax(), D, Y, weight, held_out=held_out, alpha=0.1, judge=Mistakes(Y.T)
+        Softmax(),
+        D,
+        Y,
+        weight,
+        held_out=held_out,
+        alpha=0.1,
+        judge=reference.mistakes(Y.T),
     )
     support, coef, b = pursuit.path().coefficients(10)
     found = (D[:20][:, support] @ coef.T + b).argmax(axis=1)

@@ -13,7 +13,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from pursuit import KMPClassifier
 from pursuit._atoms import Atoms
 from pursuit.folds import deal_repeated, hold_out, make_folds
-from pursuit.judging import Mistakes
 from pursuit.loss_pursuit import LossPursuit
 from pursuit.problem import METHODS, Problem
 from pursuit.pursuit import Pursuit
@@ -374,15 +373,6 @@ def test_an_interrupt_is_told(rng, monkeypatch):
         curves_of(atoms, [problem], folds_of(X, problem.Y[0]), [0.1])
 
 
-def test_the_fewest_mistakes_make_a_classifier_smaller():
-    mean = np.array([1.0, 0.6, 0.52, 0.505, 0.5, 0.51])
-    mistakes = np.array([0.5, 0.2, 0.1, 0.1, 0.12, 0.05])
-    curve = Curve(mean, np.zeros(6), mistakes)
-    assert curve.best(0.01) == 2  # of sizes 0 to 3, the first with the fewest
-    assert curve.best(0.0) == 4  # the lowest error, whatever the mistakes
-    assert Curve(mean, np.zeros(6)).best(0.01) == 3
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", [Pursuit, LossPursuit])
@@ -403,7 +393,7 @@ def test_mistakes_are_those_of_the_held_out_predictions(
         alpha=0.1,
         fit_intercept=fit_intercept,
         max_steps=9,
-        judge=Mistakes(Y),
+        judge=reference.mistakes(Y),
     )
     atoms = Atoms(60, 60, lambda i: A[i], 60, A)
     pursuit = kind(atoms, problem)

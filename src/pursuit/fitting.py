@@ -42,8 +42,7 @@ REASONS = {
     "exhausted": "exhausted: no remaining candidate lies outside the span of the "
     "chosen ones by more than tol and is correlated with the residue",
     "exact": "exact: the training loss cannot fall further",
-    "empty": "empty: without any point the held-out error (of classes, the number of "
-    "mistakes) or the bound was lowest",
+    "empty": "empty: without any point the held-out error or the bound was lowest",
     "patience": "patience: the held-out error, or the bound, stopped falling",
     "max_support": "max_support: as many steps as were asked for",
 }
@@ -227,12 +226,8 @@ def _own_size(plan: Plan, p: Steps) -> tuple[int, int]:
     seen = plan.patience.length(errors)
     if plan.selection == "bound":
         return int(np.argmin(errors[:seen])), seen - 1
-    mistakes = None
-    counts = plan.selection == "validation" and p.problem.judge is not None
-    if counts and not plan.is_scored:
-        mistakes = p.judged[:seen]
     # One path has no folds to tell its noise by.
-    curve = Curve(errors[:seen], np.zeros(seen), mistakes)
+    curve = Curve(errors[:seen], np.zeros(seen))
     return curve.best(plan.tolerance), seen - 1
 
 

@@ -1,4 +1,4 @@
-"""What is made of values on held-out rows, beside the loss: mistakes, or a score."""
+"""What is made of values on held-out rows, in place of the loss: a score."""
 
 from __future__ import annotations
 
@@ -8,30 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-
-@dataclass(frozen=True, eq=False)
-class Mistakes:
-    """The share of rows that are put into a wrong class.
-
-    Attributes
-    ----------
-    Y : ndarray of shape (T, l)
-        Targets of -1 and +1, one row for two classes or one for each class.
-    """
-
-    Y: np.ndarray
-
-    def __call__(
-        self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
-    ) -> float:
-        """Return the weighted share of mistakes."""
-        wrong = _class_of(values) != _class_of(self.Y[:, rows])
-        return float(weight @ wrong / weight.sum())
-
-
-def _class_of(values: np.ndarray) -> np.ndarray:
-    return values[0] > 0 if len(values) == 1 else values.argmax(axis=0)
 
 
 @dataclass(frozen=True, eq=False)

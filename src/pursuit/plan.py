@@ -10,7 +10,6 @@ import numpy as np
 
 from ._atoms import Atoms
 from .functions import Functions
-from .judging import Mistakes
 from .loss_pursuit import LossPursuit
 from .losses import Loss
 from .path import Path
@@ -129,21 +128,10 @@ class Plan:
                 tol=self.tol,
                 loss=self.loss,
                 backfit_every=self.backfit_every,
-                judge=self._judge(part),
+                judge=self.score,
             )
             for part in parts
         ]
-
-    def _judge(self, Y: np.ndarray) -> Judge | None:
-        """Return the score, or what counts mistakes where the loss leaves it open.
-
-        Who asks for probabilities does not want fewer mistakes at their cost.
-        """
-        if self.score is not None:
-            return self.score
-        if not self.is_class or hasattr(self.loss, "probabilities"):
-            return None
-        return Mistakes(Y)
 
     @property
     def is_scored(self) -> bool:

@@ -24,14 +24,10 @@ CV_PATIENCE = Patience(steps=30, share=1.0)
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Held-out error at sizes 0, 1, ...: its mean and standard error over folds.
-
-    For classes also ``mistakes``, the share of held-out rows that are misclassified.
-    """
+    """Held-out error at sizes 0, 1, ...: its mean and standard error over folds."""
 
     mean: np.ndarray
     standard_error: np.ndarray
-    mistakes: np.ndarray | None = None
 
     def best(self, tolerance: float | str = 0.0) -> int:
         """Return the size of the lowest error, or the smallest one near it.
@@ -40,15 +36,9 @@ class Curve:
         ----------
         tolerance : float or "1se"
             The smallest size whose error is within this share of the lowest, or
-            within one standard error of it.  For classes, unless 0, smaller still:
-            of the sizes up to that one, the first with the fewest mistakes.
+            within one standard error of it.
         """
-        size = self.smallest(self.limit(tolerance))
-        if tolerance == 0.0 or self.mistakes is None:
-            return size
-        # Equal counts may differ by the rounding of their weights.
-        up_to = self.mistakes[: size + 1]
-        return int(np.argmax(up_to <= up_to.min() + 1e-9))
+        return self.smallest(self.limit(tolerance))
 
     def limit(self, tolerance: float | str) -> float:
         """Return the error up to which a smaller size would do."""
@@ -272,11 +262,7 @@ def _curve(group: list[Steps], is_scored: bool) -> Curve:
     scale = np.max(np.abs(errors - mean), initial=1e-300)
     spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
     seen = CV_PATIENCE.length(mean)
-    mistakes = None
-    if group[0].problem.judge is not None and not is_scored:
-        wrong = [_padded(p.judged[: p.n_steps + 1], seen) for p in group]
-        mistakes = shares @ np.array(wrong)
-    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)), mistakes)
+    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))
 
 
 # -- leave-one-out -----------------------------------------------------------------

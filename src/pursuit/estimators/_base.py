@@ -48,7 +48,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         selection: str | None = "cv",
         scoring: Any = None,
         size_tolerance: float | str = 0.01,
-        cv: Any = 5,
+        cv: Any = 10,
         validation_fraction: float = 0.2,
         patience: int | None = None,
         bound: str = "auto",
@@ -415,10 +415,8 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     size_tolerance : float or "1se", default=0.01
         The smallest size whose error is within this share of the lowest is chosen,
         or within one standard error of it ("1se", over folds; as 0 where there are
-        none, with "validation" and "loo"). Of classifiers, unless
-        it is 0 or the loss gives probabilities, the smallest size up to that one with
-        the fewest held-out mistakes.
-    cv : int, splitter or iterable, default=5
+        none, with "validation" and "loo").
+    cv : int, splitter or iterable, default=10
         The folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows. Only where X is a few
         categories (up to 10 different rows a fold, each there 5 times or more) do

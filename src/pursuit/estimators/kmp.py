@@ -259,7 +259,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         selection: str | None = "cv",
         scoring: Any = None,
         size_tolerance: float | str = 0.01,
-        cv: Any = 5,
+        cv: Any = 10,
         validation_fraction: float = 0.2,
         patience: int | None = None,
         bound: str = "auto",

@@ -214,7 +214,7 @@ NOTE = (
     "the same splits; tuned: of the Gaussian and the Laplacian kernel the one of "
     "lower held-out loss; logistic: `loss='logistic'`, at most "
     f"{LOGISTIC_POINTS} points, of more than two classes by one held-out part instead "
-    "of 5 folds. Fit times hold all choice of parameters. Points: rows of the training "
+    "of folds. Fit times hold all choice of parameters. Points: rows of the training "
     "set that the model keeps. adult and a9a are the same rows in two codings."
 )
 

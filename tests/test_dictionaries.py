@@ -279,7 +279,7 @@ CHECKED = {"alpha": 1e-3, "selection": None, "max_support": 10}
         KMPRegressor(dictionary=Features() + OneKernel(), max_support=10),
         KMPRegressor(dictionary=ManyWidths(), **CHECKED),
         KMPRegressor(dictionary=AdaptiveGaussian(n_subsets=5), **CHECKED),
-        KMPRegressor(dictionary=OneKernel(centers="kmeans", n_centers=8), **CHECKED),
+        KMPRegressor(dictionary=OneKernel(centers="kmeans", n_centers=16), **CHECKED),
         KMPClassifier(dictionary=KernelPerClass(), **CHECKED),
         KMPClassifier(dictionary=AdaptiveGaussian("global"), max_support=10),
         KMPClassifier(dictionary=OrientedGaussians(gamma=0.1) + Constant(), **CHECKED),

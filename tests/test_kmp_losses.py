@@ -363,7 +363,7 @@ def test_scores_of_classifiers(scoring, selection, loss, moons):
         with pytest.raises(AttributeError, match="predict_proba"):
             model.fit(X, y)
         return
-    assert model.fit(X, y).score(X, y) > 0.75
+    assert model.fit(X, y).score(X, y) > 0.7
     assert 1 <= model.n_support_ <= 12
 
 

@@ -124,6 +124,16 @@ def test_rounding_does_not_deal_the_rows_anew(rows, is_class, rng):
         assert np.mean(end((X - 1e5).astype(np.float32)) == end(X - 1e5)) > 0.9
 
 
+@pytest.mark.parametrize("sizes", [[2, 2], [1, 1, 1, 1], [3, 2, 1], [5, 4], [1, 7]])
+@pytest.mark.parametrize("n_folds", [2, 3, 4, 10])
+def test_folds_of_small_classes_are_as_even_as_can_be(sizes, n_folds, rng):
+    codes = np.repeat(np.arange(len(sizes)), sizes).astype(float)
+    X = rng.standard_normal((len(codes), 2))
+    folds = folds_of(X, codes, n_folds=n_folds, is_class=True)
+    assert len(folds) == min(n_folds, len(codes))
+    assert np.ptp([fold.sum() for fold in folds]) <= 1
+
+
 def test_few_rows_move_when_one_comes(rng):
     X, codes = rng.standard_normal((300, 3)), rng.integers(0, 3, 300).astype(float)
     wanted = labels(folds_of(X, codes, is_class=True))

@@ -37,9 +37,8 @@ def make_folds(
     used, group, level = _groups(X, y, weight, seed, is_class)
     n_folds = min(n_folds, len(level))
     if is_class:
-        place, size, start = _places(level)
-        # Parts of the class, not every n-th row: one row more moves few others.
-        fold_of_group = (place * n_folds // size + start) % n_folds
+        place, _, start = _places(level)
+        fold_of_group = _parts(start, n_folds)[start + place]
     else:
         fold_of_group = np.empty(len(level), dtype=np.int64)
         order = np.argsort(level, kind="stable")
@@ -158,6 +157,16 @@ def _places(level: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     start = np.empty(len(counts), dtype=np.int64)
     start[order] = np.cumsum(counts[order]) - counts[order]
     return place, counts[code], start[code]
+
+
+def _parts(start: np.ndarray, n_folds: int) -> np.ndarray:
+    """Return the folds of sets that stand class after class, ``start`` telling which.
+
+    As many of each class as if they were dealt in turn, but in one piece: one set more
+    then moves few others.
+    """
+    turn = np.arange(len(start)) % n_folds
+    return turn[np.lexsort((turn, np.sort(start)))]
 
 
 def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:

@@ -23,7 +23,7 @@ from .plan import Plan
 from .problem import Problem, Steps
 from .pursuit import Pursuit
 from .running import run
-from .search import Trial, search, winner
+from .search import Trial, lowest, search
 from .selection import (
     Curve,
     held_out_errors,
@@ -100,7 +100,7 @@ def fit(
     dictionary, alpha, max_steps = plan.dictionaries[0], plan.alphas[0], plan.max_steps
     sizes = None
     if trials:
-        best = winner(trials, plan.tolerance)
+        best = lowest(trials)
         dictionary, alpha = best.dictionary, best.alpha
         if plan.selection in ("cv", "validation"):
             sizes = best.sizes(plan.tolerance)

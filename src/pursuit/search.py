@@ -37,10 +37,6 @@ class Trial:
         """The lowest error, summed over problems."""
         return sum(curve.lowest for curve in self.curves)
 
-    def limit(self, tolerance: float | str) -> float:
-        """Return the error up to which a smaller model would do."""
-        return sum(curve.limit(tolerance) for curve in self.curves)
-
     def sizes(self, tolerance: float | str) -> list[int]:
         """Return the size chosen on each curve."""
         return [curve.best(tolerance) for curve in self.curves]
@@ -53,7 +49,7 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
         try:
             for pairs in _stages(plan, trials):
                 trials += _compare(plan, X, problems, pairs)
-                progress.show(len(trials), error=_lowest(trials).error)
+                progress.show(len(trials), error=lowest(trials).error)
         except SearchInterrupted:
             if not trials:
                 raise KeyboardInterrupt from None
@@ -65,26 +61,8 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
     return trials
 
 
-def winner(trials: list[Trial], tolerance: float | str) -> Trial:
-    """Return the trial of lowest error or, with a tolerance, the smallest near it."""
-    lowest = _lowest(trials)
-    if tolerance == 0.0:
-        return lowest
-    limit = lowest.limit(tolerance)
-    near = [trial for trial in trials if trial.error <= limit]
-    return min(near, key=lambda t: (_smallest(t, limit), t.error))
-
-
-def _smallest(trial: Trial, limit: float) -> int:
-    """Return the smallest total size whose error is within the limit."""
-    if len(trial.curves) == 1:
-        return trial.curves[0].smallest(limit)
-    # Each curve gets its share of what the sum may lose.
-    slack = limit / trial.error if trial.error > 0 else 1.0
-    return sum(curve.smallest(slack * curve.lowest) for curve in trial.curves)
-
-
-def _lowest(trials: list[Trial]) -> Trial:
+def lowest(trials: list[Trial]) -> Trial:
+    """Return the trial of lowest error."""
     return min(trials, key=lambda trial: trial.error)
 
 
@@ -98,15 +76,15 @@ def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
     while beside := _beside_best(plan, trials, middle):
         yield [(dictionary, [middle]) for dictionary in beside]
     if others := [alpha for alpha in plan.alphas if alpha != middle]:
-        yield [(_lowest(trials).dictionary, others)]
-        alpha = _lowest(trials).alpha
+        yield [(lowest(trials).dictionary, others)]
+        alpha = lowest(trials).alpha
         yield [(d, [alpha]) for d in _beside_best(plan, trials, alpha)]
 
 
 def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Functions]:
     """Return the best width's neighbours that were not yet tried with this ridge."""
     tried = [trial.dictionary for trial in trials if trial.alpha == alpha]
-    at = list(plan.dictionaries).index(_lowest(trials).dictionary)
+    at = list(plan.dictionaries).index(lowest(trials).dictionary)
     beside = plan.dictionaries[max(0, at - 1) : at + 2]
     return [dictionary for dictionary in beside if dictionary not in tried]
 

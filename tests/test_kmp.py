@@ -406,7 +406,8 @@ def test_the_truncated_model_is_the_same_without_the_rest(case, method):
     model = make(method=method, gamma=0.1, alpha=0.1, max_support=60, cv=3).fit(X, y)
     small = model.truncate()
     np.testing.assert_allclose(values(small, X), values(model, X), rtol=1e-12)
-    np.testing.assert_array_equal(small.support_, model.support_)
+    # Several outputs list theirs in turn, which goes on as long as the paths do.
+    assert set(small.support_) == set(model.support_)
     assert small.n_iter_ == len(small.path_) < len(model.path_)
     assert small.stop_reason_.startswith("truncated")
     assert len(pickle.dumps(small)) < 0.8 * len(pickle.dumps(model))

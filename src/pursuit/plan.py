@@ -20,9 +20,9 @@ from .random_pursuit import RandomLossPursuit, RandomPursuit
 from .selection import Sites
 from .stopping import Patience
 
-# What is not counted: vectors in flight, copies that live for a moment; of small
+# What is not counted: vectors in flight, copies that live for a moment, code; of small
 # budgets a share.
-_UNCOUNTED, _COUNTED_SHARE = 24 << 20, 0.75
+_UNCOUNTED, _COUNTED_SHARE = 32 << 20, 0.7
 
 # A block of atoms that is recomputed has at least this many.
 _LEAST_BLOCK = 64

@@ -34,6 +34,15 @@ def test_the_curve_passes_through_the_chosen_model(quick):
         np.testing.assert_allclose(at_chosen, chosen.error, atol=1e-9)
 
 
+def test_the_first_points_are_on_the_curve_and_a_tenth_of_the_machine(quick):
+    comparisons, _ = quick
+    for comparison in comparisons:
+        start, curve = comparison.start, comparison.staged_errors
+        tenth = max(1, comparison.machine.n_support // 10)
+        assert start.n_support == min(tenth, comparison.pursuit.n_support)
+        np.testing.assert_allclose(start.error, curve[start.n_support - 1], atol=1e-9)
+
+
 def test_the_picture_is_written(quick):
     _, folder = quick
     assert (folder / demo.PICTURE).read_bytes().startswith(PNG)
@@ -42,7 +51,7 @@ def test_the_picture_is_written(quick):
 def test_the_table_is_aligned(quick):
     comparisons, _ = quick
     lines = demo.table(comparisons).splitlines()
-    assert len(lines) == 2 + 2 * len(comparisons)
+    assert len(lines) == 2 + 3 * len(comparisons)
     assert len({len(line) for line in lines}) == 1
 
 

@@ -189,7 +189,7 @@ def _own_errors(plan: Plan, p: Steps) -> np.ndarray:
         return leave_one_out_errors(p)
     if plan.selection == "bound":
         return _bounds(plan, p)
-    return held_out_errors(p, plan.is_scored)
+    return held_out_errors(p)
 
 
 def _bounds(plan: Plan, p: Steps) -> np.ndarray:

@@ -133,11 +133,6 @@ class Plan:
             for part in parts
         ]
 
-    @property
-    def is_scored(self) -> bool:
-        """Whether held-out rows are judged by a score instead of the loss."""
-        return self.score is not None
-
     def pursuit(self, atoms: Atoms, problem: Problem) -> Steps:
         """Return a pursuit of the planned kind."""
         if self.n_redrawn is None:

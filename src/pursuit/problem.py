@@ -45,7 +45,7 @@ class Problem:
     backfit_every : int
         After how many steps all coefficients are optimised again.
     judge : callable, optional
-        What else than the loss is recorded of the held-out rows.
+        What is the error of the held-out rows, in place of the loss.
     """
 
     Y: np.ndarray

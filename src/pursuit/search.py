@@ -125,7 +125,6 @@ def _trials(
             alphas,
             plan.pursuit,
             n_at_once,
-            plan.is_scored,
         )
     return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]
 
@@ -142,9 +141,7 @@ def _curves_apart(
     def bind(weight: np.ndarray) -> tuple[Atoms, int]:
         return plan.bind(plan.without_targets(dictionary, weight), X, problems)
 
-    return separate_curves(
-        bind, problems, plan.folds, plan.sites, alphas, plan.pursuit, plan.is_scored
-    )
+    return separate_curves(bind, problems, plan.folds, plan.sites, alphas, plan.pursuit)
 
 
 def as_table(trials: Sequence[Trial]) -> list[dict[str, Any]]:

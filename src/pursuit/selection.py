@@ -97,7 +97,6 @@ def held_out_curves(
     alphas: Sequence[float],
     make: Callable[[Atoms, Problem], Steps],
     n_at_once: int,
-    is_scored: bool = False,
 ) -> list[list[Curve]]:
     """Return the held-out curves, for each ridge one for each problem.
 
@@ -116,8 +115,6 @@ def held_out_curves(
         Makes a pursuit from atoms and a problem.
     n_at_once : int
         How many pursuits the memory allows at a time.
-    is_scored : bool
-        Whether the problems' judges say what the error is, instead of the loss.
     """
     # One array for each fold's weights: pursuits that share it share its norms.
     weights = [left_of(fold, problems[0].weight) for fold in folds]
@@ -135,11 +132,11 @@ def held_out_curves(
 
         def look(_: Sequence[Steps], groups: list[list[Steps]] = groups) -> None:
             for group in groups:
-                _stop_when_hopeless(group, is_scored)
+                _stop_when_hopeless(group)
 
         for batch in _batches([p for group in groups for p in group], n_at_once):
             run(atoms, batch, look)
-        curves += [_curve(group, is_scored) for group in groups]
+        curves += [_curve(group) for group in groups]
         if any(p.stop_reason == "interrupted" for group in groups for p in group):
             raise SearchInterrupted
     n = len(problems)
@@ -153,7 +150,6 @@ def separate_curves(
     sites: Sites,
     alphas: Sequence[float],
     make: Callable[[Atoms, Problem], Steps],
-    is_scored: bool = False,
 ) -> list[list[Curve]]:
     """Return the curves of :func:`held_out_curves` where each fold has its own atoms.
 
@@ -177,7 +173,7 @@ def separate_curves(
         for group, p in zip(groups, pursuits, strict=True):
             p.release()
             group.append(p)
-    curves = [_curve(group, is_scored) for group in groups]
+    curves = [_curve(group) for group in groups]
     n = len(problems)
     return [curves[i : i + n] for i in range(0, len(curves), n)]
 
@@ -213,19 +209,19 @@ def left_of(fold: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.where(fold < 0, 0.0, weight * (1.0 - fold))
 
 
-def held_out_errors(p: Steps, is_scored: bool) -> np.ndarray:
+def held_out_errors(p: Steps) -> np.ndarray:
     """Return the mean held-out error at sizes 0, 1, ...: the loss, or the judge's."""
-    if is_scored:
+    if p.problem.judge is not None:
         return p.judged[: p.n_steps + 1]
     return p.errors[: p.n_steps + 1, 1] / p.problem.held_out.sum()
 
 
-def _group_errors(group: list[Steps], length: int, is_scored: bool) -> np.ndarray:
+def _group_errors(group: list[Steps], length: int) -> np.ndarray:
     """Return the held-out errors (n_folds, length) of several pursuits.
 
     A pursuit that found nothing more to add keeps its last error.
     """
-    return np.array([_padded(held_out_errors(p, is_scored), length) for p in group])
+    return np.array([_padded(held_out_errors(p), length) for p in group])
 
 
 def _padded(errors: np.ndarray, length: int) -> np.ndarray:
@@ -242,21 +238,21 @@ def _is_spent(p: Steps) -> bool:
     return p.stop_reason in ("exact", "exhausted")
 
 
-def _stop_when_hopeless(group: list[Steps], is_scored: bool) -> None:
+def _stop_when_hopeless(group: list[Steps]) -> None:
     going = [p for p in group if not _is_spent(p)]
     if not going or all(p.stop_reason for p in going):
         return
     length = min(p.n_steps for p in going) + 1
-    mean = _fold_weights(group) @ _group_errors(group, length, is_scored)
+    mean = _fold_weights(group) @ _group_errors(group, length)
     if CV_PATIENCE.length(mean) < length:
         for p in going:
             p.stop_reason = p.stop_reason or "patience"
 
 
-def _curve(group: list[Steps], is_scored: bool) -> Curve:
+def _curve(group: list[Steps]) -> Curve:
     going = [p for p in group if not _is_spent(p)]
     length = min((p.n_steps for p in going), default=max(p.n_steps for p in group)) + 1
-    errors = _group_errors(group, length, is_scored)
+    errors = _group_errors(group, length)
     shares = _fold_weights(group)
     mean = shares @ errors
     scale = np.max(np.abs(errors - mean), initial=1e-300)

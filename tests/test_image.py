@@ -1,5 +1,7 @@
 """The image of the atoms: it only foretells, but it must do so well."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from pursuit._atoms import Atoms
 from pursuit._foresight import LOOKS, Foresight
 from pursuit._image import Image, image_size
 from pursuit._loops import largest
+from pursuit._scores import Scores
 from pursuit.functions import KernelFunctions
 from pursuit.kernels import Gaussian
 from pursuit.problem import METHODS, Problem
@@ -203,17 +206,9 @@ def test_foreseen_are_the_winners_to_come():
     atoms.squared_norms(np.ones((1, 640)), needs_image=True)
     c = np.linspace(1, 2, 40)[None]
     problem = Problem(np.ones((1, 640)), np.ones(640), np.zeros(640), np.ones(40, bool))
-    ahead = Foresight(
-        atoms,
-        atoms.image,
-        problem,
-        c,
-        np.ones(40),
-        np.ones(40),
-        c[0] ** 2,
-        0.0,
-        problem.weight,
-    )
+    problem = replace(problem, fit_intercept=False)
+    scores = Scores(problem, c, np.ones(40), 0.0)
+    ahead = Foresight(atoms, atoms.image, problem, scores, problem.weight)
     found = []
     for _ in range(12):
         found.append(ahead.best())

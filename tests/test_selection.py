@@ -23,6 +23,7 @@ from pursuit.selection import (
     SearchInterrupted,
     Sites,
     held_out_curves,
+    left_of,
 )
 
 # -- folds -------------------------------------------------------------------------
@@ -304,8 +305,10 @@ def kernel_problem(rng, method="pre-fitting", n=60, n_targets=1, **how):
 
 def curves_of(atoms, problems, folds, alphas, n_at_once=100, **how):
     rows = np.arange(atoms.n_rows)
+    weights = [left_of(fold, problems[0].weight) for fold in folds]
+    sites = Sites(rows, rows)
     return held_out_curves(
-        atoms, problems, folds, Sites(rows, rows), alphas, Pursuit, n_at_once, **how
+        atoms, problems, folds, weights, sites, alphas, Pursuit, n_at_once, **how
     )
 
 

@@ -69,6 +69,12 @@ class Atoms:
         """Whether the whole matrix is kept in memory."""
         return self._stored is not None
 
+    @property
+    def stored(self) -> np.ndarray:
+        """The whole matrix, where it is kept."""
+        assert self._stored is not None
+        return self._stored
+
     def columns(self, index: np.ndarray) -> np.ndarray:
         """Return the atoms ``index`` on all rows, one atom a row, in float64."""
         stored = self._stored

@@ -10,6 +10,7 @@ import numpy as np
 from ._atoms import Atoms
 from ._image import Image
 from ._loops import first_largest, foresee, largest, look_at
+from ._scores import Scores
 from .problem import Problem
 
 # Steps foreseen at the most, and candidates of which the winner of each is chosen.
@@ -28,10 +29,8 @@ class Foresight:
     image : Image or None
         Of the atoms, or of their parts outside the span; needed for a second step.
     problem : Problem
-    c, e, norms, gain : ndarrays
+    scores : Scores
         As they are now; they are not changed.
-    floor : float
-        What squared correlations, in units of ``norms``, are round-off.
     w : ndarray
         The weights of the directions' values, of the rows first.
     """
@@ -41,18 +40,16 @@ class Foresight:
         atoms: Atoms,
         image: Image | None,
         problem: Problem,
-        c: np.ndarray,
-        e: np.ndarray,
-        norms: np.ndarray,
-        gain: np.ndarray,
-        floor: float,
+        scores: Scores,
         w: np.ndarray,
     ):
         self._atoms, self._image, self._problem = atoms, image, problem
-        self._now = c.copy(), e, norms
-        self._c, self._e, self._gain = c.copy(), e.copy(), gain.copy()
-        self._floor, self._w = floor, w
-        self._loads = np.empty((MOST, len(c)))
+        self._scores, self._w = scores, w
+        # What a plain pursuit's ridge changes of a chosen atom is not foreseen by `p`.
+        self._c0 = scores.c.copy()
+        self._c, self._e = scores.c.copy(), scores.e.copy()
+        self._gain = scores.gain.copy()
+        self._loads = np.empty((MOST, len(scores.c)))
         # The directions, times the weights.
         self._V = np.empty((MOST, len(w)))
         self._n = 0
@@ -84,7 +81,7 @@ class Foresight:
         if problem.is_orthogonal:
             self._gain[k] = 0.0
         else:
-            for c in (self._now[0], self._c):
+            for c in (self._c0, self._c):
                 c[:, k] -= problem.alpha * self._loads[n]
         self._n += 1
 
@@ -95,7 +92,7 @@ class Foresight:
         foresee(
             self._c,
             self._e,
-            self._now[2],
+            self._scores.norms,
             p,
             self._loads[n],
             self._gain,
@@ -105,7 +102,7 @@ class Foresight:
 
     def _look_at(self, top: np.ndarray) -> int:
         """Compute anew what is known of some candidates; return the best."""
-        problem, (c, e, norms), n = self._problem, self._now, self._n
+        problem, scores, n = self._problem, self._scores, self._n
         A, rows = self._atoms.rows_of(top)
         best = look_at(
             A,
@@ -113,13 +110,13 @@ class Foresight:
             top,
             self.vectors,
             self._loads[:n],
-            c,
-            e,
-            norms,
+            self._c0,
+            scores.e,
+            scores.norms,
             problem.is_orthogonal,
             problem.by_norm,
-            problem.tol if problem.is_orthogonal else 0.0,
-            self._floor,
+            scores.tol,
+            scores.floor,
             self._c,
             self._e,
             self._gain,

@@ -23,14 +23,14 @@ _SMALLEST = 1e-290
 _SUMMANDS = 2048
 
 # Reordering sums lets LLVM use vector registers; NaN and infinity keep their meaning.
-_REORDER = {"reassoc", "contract", "nsz"}
+REORDER = {"reassoc", "contract", "nsz"}
 
 # Blocks of `products`: this many atoms by this many rows stay in the second-level
 # cache while every vector passes over them, four atoms of them in the first-level one.
 _ATOMS, _ROWS = 32, 512
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def products(A, V, out):
     """Write ``V @ A.T`` for a few vectors, reading ``A`` once.
 
@@ -78,7 +78,7 @@ def products(A, V, out):
                         out[j + 1, k3] += s31
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def product(A, v, out):
     """Write ``A @ v`` with float64 sums, reading ``A`` once."""
     for k in range(A.shape[0]):
@@ -88,7 +88,7 @@ def product(A, v, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def squares(A, w, out):
     """Write ``(A * A) @ w``, reading ``A`` once."""
     for k in range(A.shape[0]):
@@ -115,7 +115,7 @@ def first_largest(gain):
     return -1
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def update(c, e, norms, p, a, orthogonal, by_norm, tol, floor, is_open, gain):
     """Move ``c`` and ``e`` past a direction with correlations ``p``, and score again.
 
@@ -137,7 +137,7 @@ def update(c, e, norms, p, a, orthogonal, by_norm, tol, floor, is_open, gain):
             gain[k] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def inner(R, q, w):
     """Return ``R @ (w q)``."""
     out = np.zeros(R.shape[0])
@@ -149,7 +149,7 @@ def inner(R, q, w):
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def take_out(u, Q, w, h):
     """Take the directions ``Q`` out of ``u``, four at a time, one four after the other.
 
@@ -185,7 +185,7 @@ def take_out(u, Q, w, h):
     return squared
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def subtract(u, Q, h):
     """Set ``u -= h @ Q``, four directions at a time."""
     n, width = Q.shape
@@ -200,7 +200,7 @@ def subtract(u, Q, h):
             u[i] -= h[j] * Q[j, i]
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def take_out_span(u, Q, w, h, n_known, least_left):
     """Take the directions ``Q`` out of ``u``; ``h[:n_known]`` is known already.
 
@@ -218,7 +218,7 @@ def take_out_span(u, Q, w, h, n_known, least_left):
     return squared
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def reduce_residue(R, q, a, w, v):
     """Set ``R[t] -= a[t] q``; return its sums of squares under two weightings."""
     n_targets, width = R.shape
@@ -237,7 +237,7 @@ def reduce_residue(R, q, a, w, v):
 # -- foresight (see `_image` and `_foresight`) -------------------------------------
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def fold(A, signs, Z):
     """Add column i of ``A``, times ``signs[i]``, to column ``i % size`` of ``Z``."""
     size = Z.shape[1]
@@ -247,7 +247,7 @@ def fold(A, signs, Z):
                 Z[k, i] += A[k, i0 + i] * signs[i0 + i]
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER | {"nnan"})
+@njit(cache=True, nogil=True, fastmath=REORDER | {"nnan"})
 def quantise(A, Z, scale):
     """Write the rows of ``A`` as whole numbers ``Z`` of 8 bits times ``scale``.
 
@@ -266,7 +266,7 @@ def quantise(A, Z, scale):
             Z[k, i] = np.int8(np.int32(np.rint(A[k, i] * factor)))
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER | {"nnan"})
+@njit(cache=True, nogil=True, fastmath=REORDER | {"nnan"})
 def round_to(v, largest, out):
     """Write ``v`` as whole numbers up to ``largest``; return their unit, or 0."""
     top = 0.0
@@ -299,7 +299,7 @@ def scan(Z, v, scale, unit, out):
         out[k] = scale[k] * (unit * total)
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def foresee(c, e, norms, p, a, gain, orthogonal, by_norm):
     """Move ``c``, ``e`` and ``gain`` past a direction with roughly known ``p``."""
     for k in range(p.shape[0]):
@@ -332,7 +332,7 @@ def largest(gain, n):
     return np.sort(index[:size])
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def look_at(
     A, rows, top, V, loads, c0, e0, norms, orthogonal, by_norm, tol, floor, c, e, gain
 ):
@@ -366,7 +366,7 @@ def look_at(
     return top[best] if best >= 0 else -1
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def correlations(a, V, out):
     """Write ``V @ a``, four vectors at a time."""
     n, width = V.shape[0], a.shape[0]

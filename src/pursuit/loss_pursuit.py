@@ -23,10 +23,10 @@ from scipy.linalg import solve_triangular
 
 from ._atoms import Atoms
 from ._loops import first_largest
+from ._scores import NOISE
 from .backfitting import Newton, Objective
 from .path import RefittedPath
 from .problem import Problem, Steps
-from .pursuit import NOISE
 
 # The metric is renewed when the model has grown by this share, and by a step.
 GROWTH = 0.25

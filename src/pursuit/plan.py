@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ._atoms import Atoms
+from ._gram import Grams
 from .functions import Functions
+from .gram_pursuit import LEAST_RIDGE, GramPursuit
 from .loss_pursuit import LossPursuit
 from .losses import Loss
 from .path import Path
@@ -26,6 +28,10 @@ _UNCOUNTED, _COUNTED_SHARE = 32 << 20, 0.7
 
 # A block of atoms that is recomputed has at least this many.
 _LEAST_BLOCK = 64
+
+# All inner products of atoms are worth their while where there are this many steps to
+# take for each atom; a matrix for each fold, where there are that many.
+_STEPS_AN_ATOM, _STEPS_AN_ATOM_APART = 0.25, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +139,12 @@ class Plan:
             for part in parts
         ]
 
-    def pursuit(self, atoms: Atoms, problem: Problem) -> Steps:
+    def pursuit(
+        self, atoms: Atoms, problem: Problem, grams: Grams | None = None
+    ) -> Steps:
         """Return a pursuit of the planned kind."""
+        if grams is not None:
+            return GramPursuit(atoms, problem, grams)
         if self.n_redrawn is None:
             kind = Pursuit if problem.is_least_squares else LossPursuit
             return kind(atoms, problem)
@@ -163,9 +173,7 @@ class Plan:
         one = kind.state_bytes(n_rows, n_atoms, *size)
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
-        memory = max(
-            int(_COUNTED_SHARE * self.memory), int(0.95 * self.memory) - _UNCOUNTED
-        )
+        memory = self._counted_memory
         if needed + least > memory:
             wanted = (needed + least) / _COUNTED_SHARE
             raise ValueError(
@@ -182,5 +190,52 @@ class Plan:
         if not atoms.is_stored:
             return atoms, len(problems)
         image = n_atoms * atoms.image_size
-        taken = n_rows * n_atoms * np.dtype(self.dtype).itemsize + image
-        return atoms, max(len(problems), (memory - taken) // (one + image))
+        left = memory - atoms.stored.nbytes - image
+        return atoms, max(len(problems), left // (one + image))
+
+    def grams(
+        self, atoms: Atoms, problem: Problem, weights: list[np.ndarray], n_pursuits: int
+    ) -> Grams | None:
+        """Return the inner products of the atoms, if pursuits had better go by them.
+
+        Parameters
+        ----------
+        atoms : Atoms
+        problem : Problem
+            Like which all pursuits are, except for weights and ridges.
+        weights : list of ndarrays
+            Theirs.
+        n_pursuits : int
+            How many there are at once.
+        """
+        n_steps = n_pursuits * problem.max_steps
+        if n_pursuits == 1 or n_steps < _STEPS_AN_ATOM * atoms.n_atoms:
+            return None
+        if not self._goes_by_grams(atoms, problem, np.max(weights, axis=0)):
+            return None
+        n_apart = max(int((w == 0).sum()) for w in weights)
+        size = problem.max_steps, len(problem.Y)
+        one = GramPursuit.state_bytes(atoms.n_rows, atoms.n_atoms, *size, n_apart)
+        left = self._counted_memory - atoms.stored.nbytes - n_pursuits * one
+        for least, is_apart in ((_STEPS_AN_ATOM_APART, True), (0.0, False)):
+            needed = Grams.n_bytes(atoms.n_atoms, len(weights), is_apart)
+            if n_steps >= least * atoms.n_atoms and needed <= left:
+                return Grams(atoms.stored, weights, is_apart)
+        return None
+
+    def _goes_by_grams(
+        self, atoms: Atoms, problem: Problem, weight: np.ndarray
+    ) -> bool:
+        """Return whether a pursuit could do without the atoms, with enough digits."""
+        if not (atoms.is_stored and problem.is_least_squares and problem.is_orthogonal):
+            return False
+        if self.n_redrawn is not None:
+            return False
+        largest = atoms.squared_norms(weight[None]).max()
+        return bool(0 < LEAST_RIDGE * largest <= min(self.alphas) < np.inf)
+
+    @property
+    def _counted_memory(self) -> int:
+        """The bytes that may be planned with."""
+        share = int(_COUNTED_SHARE * self.memory)
+        return max(share, int(0.95 * self.memory) - _UNCOUNTED)

@@ -11,6 +11,9 @@ from ._atoms import Atoms
 from .losses import Loss, Squared
 from .path import Path
 
+# Targets that differ from a constant by less than this share are one.
+_CONSTANT = 1e-14
+
 METHODS = ("pre-fitting", "back-fitting", "basic")
 
 # Judges the values (T, n) on the held-out rows, given these and their weights: the
@@ -77,6 +80,18 @@ class Problem:
         return type(self.loss) is Squared and (
             self.backfit_every == 1 or not self.is_orthogonal
         )
+
+    @property
+    def means(self) -> np.ndarray:
+        """The weighted means of the targets, of a constant the constant itself."""
+        first = self.Y[:, np.argmax(self.weight > 0)]
+        rest = (self.Y - first[:, None]) @ self.weight
+        return first + rest / self.weight.sum()
+
+    def is_constant(self, squared: float) -> bool:
+        """Whether what the constant leaves of the targets, squared, is round-off."""
+        whole = float(((self.Y**2) @ self.weight).sum())
+        return squared <= _CONSTANT**2 * whole
 
 
 class Steps:

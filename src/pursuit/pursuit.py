@@ -31,15 +31,10 @@ import numpy as np
 from ._atoms import Atoms
 from ._foresight import LOOKS, MOST, Foresight
 from ._image import Image
-from ._loops import first_largest, inner, reduce_residue, take_out_span, update
+from ._loops import inner, reduce_residue, take_out_span
+from ._scores import Scores
 from .path import OrthogonalPath
 from .problem import Problem, Steps
-
-# Targets that differ from a constant by less than this share are one.
-_CONSTANT = 1e-14
-
-# A correlation below this share of |atom| |y| is round-off.
-NOISE = 4e-16
 
 # An atom that keeps less than this share of its squared length when the span is taken
 # out lost digits: it is taken out again.
@@ -110,50 +105,18 @@ class Pursuit(Steps):
         self._squared_y = self.errors[0, 0]
         self._values = np.zeros((len(self.R), len(self._held_out)))
         self._judge_change(0, constant, load)
-        whole = float(((problem.Y**2) @ problem.weight).sum())
-        if self._squared_y <= _CONSTANT**2 * whole:
+        if problem.is_constant(self._squared_y):
             self.stop_reason = "exact"
 
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
-        """Set ``c`` and ``e`` from the first correlations and the squared norms."""
-        problem = self.problem
-        n_targets = len(problem.Y)
-        self._c = np.ascontiguousarray(first[:n_targets])
-        self._norms = norms + problem.alpha
-        if problem.fit_intercept:
-            centred = norms - first[-1] ** 2
-            # What is left of a constant atom after centring is round-off.
-            centred[centred <= 1e-14 * norms] = 0.0
-            self._norms = centred + problem.alpha
+        """Begin with the first correlations and the squared norms."""
+        self._scores = Scores(self.problem, first, norms, self._squared_y)
         # The image is of whole atoms.
-        self._e, self._imaged = self._norms.copy(), norms
-        n_known = len(self.Q) if problem.is_orthogonal else self._offset
+        self._imaged = norms
+        n_known = len(self.Q) if self.problem.is_orthogonal else self._offset
         self._P = np.empty((n_known, self.atoms.n_atoms))
-        self._P[: self._offset] = first[n_targets:]
-        self._open = problem.candidates & (self._norms > 0)
-        self._gain = np.zeros(self.atoms.n_atoms)
-        self._move(np.zeros(self.atoms.n_atoms), np.zeros(n_targets))
+        self._P[: self._offset] = first[len(self.R) :]
         self._started = True
-
-    def _move(self, p: np.ndarray, a: np.ndarray) -> None:
-        problem = self.problem
-        update(
-            self._c,
-            self._e,
-            self._norms,
-            p,
-            a,
-            problem.is_orthogonal,
-            problem.by_norm,
-            problem.tol if problem.is_orthogonal else 0.0,
-            self._floor,
-            self._open,
-            self._gain,
-        )
-
-    @property
-    def _floor(self) -> float:
-        return NOISE**2 * self._squared_y
 
     # -- one round -----------------------------------------------------------------
 
@@ -184,7 +147,7 @@ class Pursuit(Steps):
         self._learn(self.n_steps - before)
         if self.n_steps == self.problem.max_steps:
             self.stop_reason = "max_support"
-        elif first_largest(self._gain) < 0:
+        elif self._scores.best() < 0:
             self.stop_reason = self._why_none()
 
     def _learn(self, n_taken: int) -> None:
@@ -207,11 +170,7 @@ class Pursuit(Steps):
             self.atoms,
             self._fit_image() if self._speculate else None,
             problem,
-            self._c,
-            self._e,
-            self._norms,
-            self._gain,
-            self._floor,
+            self._scores,
             self._w,
         )
         n_ahead = min(self._n_ahead, problem.max_steps - self.n_steps)
@@ -233,10 +192,10 @@ class Pursuit(Steps):
         wrong = self._foreseen[self._n_right : self._n_right + 1]
         if image is None or not wrong or not self.problem.is_orthogonal:
             return image
-        if self._e[wrong[0]] < image.blur * self._imaged[wrong[0]]:
+        if self._scores.e[wrong[0]] < image.blur * self._imaged[wrong[0]]:
             b, used = self._basis_size, (self._w > 0).astype(np.float64)
             self._image = self.atoms.image_of_rests(self._P[:b], self.Q[:b], used)
-            self._imaged = self._e.copy()
+            self._imaged = self._scores.e.copy()
         return self._image or image
 
     def _write_direction(self, k: int, place: int) -> float:
@@ -258,7 +217,7 @@ class Pursuit(Steps):
         if is_orthogonal and problem.alpha > 0:
             tail = self.atoms.n_rows + place - self._offset
             u[tail] = np.sqrt(problem.alpha) / root
-        return float(root if is_orthogonal else self._norms[k])
+        return float(root if is_orthogonal else self._scores.norms[k])
 
     def _take_out_span(
         self, k: int, u: np.ndarray, place: int
@@ -282,35 +241,36 @@ class Pursuit(Steps):
     def _take_foreseen(self, k: int, p: np.ndarray) -> bool:
         """Take atom ``k``, as foreseen, if it is the best; return whether it is."""
         step = self._orthogonal_step if self.problem.is_orthogonal else self._plain_step
-        while first_largest(self._gain) == k:
+        while self._scores.best() == k:
             if step(k, p):
                 self.n_steps += 1
                 return True
         return False
 
     def _plain_step(self, k: int, p: np.ndarray) -> bool:
-        a = self._c[:, k] / self._norms[k]
-        self._record(k, self.Q[self._basis_size], a, self._gain[k])
-        self._c[:, k] -= self.problem.alpha * a
-        self._move(p, a)
+        scores = self._scores
+        a = scores.c[:, k] / scores.norms[k]
+        self._record(k, self.Q[self._basis_size], a, scores.gain[k])
+        scores.c[:, k] -= self.problem.alpha * a
+        scores.move(p, a)
         return True
 
     def _orthogonal_step(self, k: int, p: np.ndarray) -> bool:
         """Take atom ``k``, or learn that its gain is another."""
-        problem, b = self.problem, self._basis_size
+        problem, scores, b = self.problem, self._scores, self._basis_size
         u, root = self.Q[b], self.tri[b, b]
         a = inner(self.R, u, self._w)
         squared = root * root
-        by = self._norms[k] if problem.by_norm else squared
+        by = scores.norms[k] if problem.by_norm else squared
         exact = float(a @ a) * squared / by
-        if abs(exact - self._gain[k]) > _DRIFT * self._gain[k]:
-            self._e[k], self._c[:, k] = squared, a * root
-            is_outside = squared > problem.tol * self._norms[k]
-            self._gain[k] = exact if is_outside else 0.0
+        if abs(exact - scores.gain[k]) > _DRIFT * scores.gain[k]:
+            scores.e[k], scores.c[:, k] = squared, a * root
+            is_outside = squared > problem.tol * scores.norms[k]
+            scores.gain[k] = exact if is_outside else 0.0
             return False
-        self._open[k] = False
+        scores.is_open[k] = False
         self._record(k, u, a, exact)
-        self._move(p, a)
+        scores.move(p, a)
         self._P[b] = p
         return True
 
@@ -347,7 +307,7 @@ class Pursuit(Steps):
             gains=self.gains[:n].copy(),
             has_intercept=self.problem.fit_intercept,
             stop_reason=self.stop_reason or "unfinished",
-            means=_means(self.problem) if self.problem.fit_intercept else None,
+            means=self.problem.means if self.problem.fit_intercept else None,
         )
 
     @staticmethod
@@ -358,10 +318,3 @@ class Pursuit(Steps):
         ahead = (2 * MOST + LOOKS) * width + MOST * n_atoms
         candidates = (3 * n_targets + 9) * n_atoms + 2 * n_targets * width
         return 8 * (directions + ahead + candidates)
-
-
-def _means(problem: Problem) -> np.ndarray:
-    """Return the weighted means of the targets, of a constant the constant itself."""
-    first = problem.Y[:, np.argmax(problem.weight > 0)]
-    rest = (problem.Y - first[:, None]) @ problem.weight
-    return first + rest / problem.weight.sum()

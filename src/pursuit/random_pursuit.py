@@ -6,9 +6,10 @@ import numpy as np
 
 from ._atoms import Atoms
 from ._loops import first_largest, inner
+from ._scores import NOISE
 from .loss_pursuit import Candidates, LossPursuit
 from .problem import Problem
-from .pursuit import NOISE, Pursuit
+from .pursuit import Pursuit
 
 
 class RandomPursuit(Pursuit):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,13 @@ from ._progress import Progress
 from .functions import Functions
 from .plan import Plan
 from .problem import Problem
-from .selection import Curve, SearchInterrupted, held_out_curves, separate_curves
+from .selection import (
+    Curve,
+    SearchInterrupted,
+    held_out_curves,
+    left_of,
+    separate_curves,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +124,17 @@ def _trials(
         curves = _curves_apart(plan, X, problems, dictionary, alphas)
     else:
         atoms, n_at_once = plan.bind(dictionary, X, problems)
+        weights = [left_of(fold, problems[0].weight) for fold in plan.folds]
+        n_pursuits = min(n_at_once, len(weights) * len(alphas) * len(problems))
+        grams = plan.grams(atoms, problems[0], weights, n_pursuits)
         curves = held_out_curves(
             atoms,
             problems,
             plan.folds,
+            weights,
             plan.sites,
             alphas,
-            plan.pursuit,
+            partial(plan.pursuit, grams=grams),
             n_at_once,
         )
     return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]

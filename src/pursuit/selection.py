@@ -93,6 +93,7 @@ def held_out_curves(
     atoms: Atoms,
     problems: Sequence[Problem],
     folds: Sequence[np.ndarray],
+    weights: Sequence[np.ndarray],
     sites: Sites,
     alphas: Sequence[float],
     make: Callable[[Atoms, Problem], Steps],
@@ -109,6 +110,9 @@ def held_out_curves(
         On all rows; each fold gives its rows weight 0 and does not choose them.
     folds : sequence of ndarray of shape (l,)
         As in :func:`without`.
+    weights : sequence of ndarray of shape (l,)
+        What each fold leaves, :func:`left_of` it; pursuits that share it share its
+        norms.
     sites : Sites
     alphas : sequence of float
     make : callable
@@ -116,8 +120,6 @@ def held_out_curves(
     n_at_once : int
         How many pursuits the memory allows at a time.
     """
-    # One array for each fold's weights: pursuits that share it share its norms.
-    weights = [left_of(fold, problems[0].weight) for fold in folds]
     tasks = [(alpha, problem) for alpha in alphas for problem in problems]
     n_tasks = max(1, n_at_once // max(1, len(folds)))
     curves: list[Curve] = []

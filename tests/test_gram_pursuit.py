@@ -1,0 +1,289 @@
+"""The pursuit by inner products: the same choices, wherever it is used."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference
+from given_matrices import (
+    DICTIONARIES,
+    assert_same_path,
+    atoms_of,
+    diabetes_kernel,
+    digits_kernel,
+    matrices,
+    problem_of,
+    random_matrix,
+    weights,
+)
+from naming import named
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.preprocessing import scale
+
+from pursuit import KMPClassifier, KMPRegressor, _interrupts, plan
+from pursuit._gram import Grams
+from pursuit.gram_pursuit import LEAST_RIDGE, GramPursuit
+from pursuit.pursuit import Pursuit
+from pursuit.running import run
+from pursuit.selection import Sites, without
+
+METHODS = ("pre-fitting", "back-fitting")
+
+# One matrix for the weights, one beside that of larger weights, or only the latter.
+SHARING = {
+    "alone": lambda A, w: Grams(A, [w], True),
+    "apart": lambda A, w: Grams(A, [w, np.full_like(w, 2 * w.max())], True),
+    "rows taken out": lambda A, w: Grams(A, [w, np.full_like(w, 2 * w.max())], False),
+}
+
+
+def gram_pursuit(D, Y, N, sharing="alone", dtype=np.float64, **how):
+    atoms, problem = atoms_of(D, dtype=dtype), problem_of(D, Y, N, **how)
+    grams = SHARING[sharing](atoms.stored, problem.weight)
+    pursuit = GramPursuit(atoms, problem, grams)
+    run(atoms, [pursuit])
+    return pursuit
+
+
+# -- inner products ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=named)
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_inner_products_under_every_weighting(rng, is_apart, dtype):
+    A = rng.standard_normal((70, 1100)).astype(dtype)
+    some = [rng.integers(0, 3, 1100).astype(float) for _ in range(3)]
+    some.append(np.maximum.reduce(some))
+    grams = Grams(A, some, is_apart)
+    for w in some:
+        G, D = grams.of(w)
+        assert is_apart <= (len(D) == 0)
+        wide = A.astype(np.float64)
+        np.testing.assert_allclose(G - D.T @ D, (wide * w) @ wide.T, atol=1e-10)
+        np.testing.assert_array_equal(G, G.T)
+    assert Grams.n_bytes(70, 4, is_apart) == 8 * 70**2 * (5 if is_apart else 1)
+
+
+# -- agreement with the pseudo-code ------------------------------------------------
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+@pytest.mark.parametrize("is_weighted", [False, True], ids=["", "weighted"])
+@pytest.mark.parametrize("fit_intercept", [False, True], ids=["", "constant"])
+@pytest.mark.parametrize("share", [1e-6, 1e-3])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("make", DICTIONARIES, ids=lambda f: f.__name__)
+def test_it_selects_what_the_pseudo_code_selects(
+    make, method, share, fit_intercept, is_weighted, sharing
+):
+    D, Y = matrices(make)
+    alpha = share * (D**2).sum(axis=0).max()
+    how = {"method": method, "alpha": alpha, "fit_intercept": fit_intercept}
+    if is_weighted:
+        how["weight"] = weights(len(D))
+    expected = reference.pursue(D=D, Y=Y, N=10, **how)
+    path = gram_pursuit(D, Y, 10, sharing, **how).path()
+    assert_same_path(path, expected, D, Y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_long_paths_agree_at_the_least_ridge(method):
+    X, y = load_diabetes(return_X_y=True)
+    X, Y = scale(X)[:200], scale(y)[:200, None]
+    D = np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=2))
+    alpha = LEAST_RIDGE * (D**2).sum(axis=0).max()
+    how = {"method": method, "alpha": alpha, "fit_intercept": True}
+    expected = reference.pursue(D=D, Y=Y, N=90, **how)
+    path = gram_pursuit(D, Y, 90, **how).path()
+    assert_same_path(path, expected, D, Y, coefficient=1e-4)
+
+
+@pytest.mark.parametrize("make", DICTIONARIES, ids=lambda f: f.__name__)
+def test_float32_storage_is_exact_on_the_rounded_values(make):
+    D, Y = matrices(make)
+    D = D.astype(np.float32).astype(np.float64)
+    how = {"alpha": 1e-6 * (D**2).sum(axis=0).max(), "fit_intercept": True}
+    expected = reference.pursue("pre-fitting", D, Y, 10, **how)
+    path = gram_pursuit(D, Y, 10, dtype=np.float32, **how).path()
+    assert_same_path(path, expected, D, Y)
+
+
+# -- agreement with the other engine -----------------------------------------------
+
+
+def folds(D, Y, **how):
+    """Folds as problems; the last one holds out copies, too, and leaves rows out."""
+    rows = np.arange(len(D))
+    base = problem_of(D, Y, 25, **{"fit_intercept": True, "alpha": 1e-2, **how})
+    base = replace(base, weight=1.0 + rows % 3)
+    held = [(rows % 4 == f).astype(float) for f in range(4)]
+    held.append(np.where(rows % 7 == 0, -1.0, np.where(rows % 2, 0.5, 0.0)))
+    lefts = [np.where(f < 0, 0.0, base.weight * (1.0 - f)) for f in held]
+    sites = Sites(rows, rows)
+    return [without(base, f, w, sites) for f, w in zip(held, lefts, strict=True)]
+
+
+def count(rows, values, weight):
+    return float(weight @ (np.abs(values).sum(axis=0) > 1))
+
+
+@pytest.mark.parametrize("is_apart", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "make", [diabetes_kernel, digits_kernel], ids=lambda f: f.__name__
+)
+def test_folds_have_the_path_and_the_held_out_errors_of_the_other_engine(
+    make, method, is_apart
+):
+    D, Y = matrices(make)
+    problems = folds(D, Y, method=method, judge=count)
+    problems += [replace(p, fit_intercept=False, alpha=0.5) for p in problems[:2]]
+    atoms = atoms_of(D)
+    grams = Grams(atoms.stored, [p.weight for p in problems[:5]], is_apart)
+    found = [GramPursuit(atoms, p, grams) for p in problems]
+    wanted = [Pursuit(atoms, p) for p in problems]
+    run(atoms, found)
+    run(atoms, wanted)
+    for p, q in zip(found, wanted, strict=True):
+        assert p.stop_reason == q.stop_reason
+        np.testing.assert_array_equal(p.chosen, q.chosen)
+        np.testing.assert_allclose(p.errors[:, 1], q.errors[:, 1], rtol=1e-8)
+        np.testing.assert_array_equal(p.judged, q.judged)
+        ours, theirs = p.path(), q.path()
+        for name in ("errors", "gains", "triangle", "loads", "means"):
+            a, b = getattr(ours, name), getattr(theirs, name)
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_allclose(np.abs(a), np.abs(b), atol=1e-8)
+
+
+def test_it_ends_with_a_reason():
+    D, Y = matrices(random_matrix)
+    how = {"alpha": 1e-3, "fit_intercept": True}
+    assert gram_pursuit(D, Y, 7, **how).stop_reason == "max_support"
+    constant = np.full_like(Y, 3.0)
+    found = gram_pursuit(D, constant, 7, **how)
+    assert found.stop_reason == "exact"
+    assert found.path().coefficients(0)[2] == 3.0
+    few = np.arange(D.shape[1]) < 4
+    found = gram_pursuit(D, Y, 7, candidates=few, **how)
+    assert found.stop_reason == "exhausted"
+    assert sorted(found.path().atoms) == [0, 1, 2, 3]
+    found = gram_pursuit(D, Y, 7, candidates=few & False, **how)
+    assert found.stop_reason == "exhausted"
+    assert len(found.path()) == 0
+
+
+def test_an_interrupt_leaves_a_usable_path(monkeypatch):
+    D, Y = matrices(diabetes_kernel)
+    atoms = atoms_of(D)
+    problem = problem_of(D, Y, 60, alpha=1e-2, fit_intercept=True)
+    grams = Grams(atoms.stored, [problem.weight], True)
+    whole = GramPursuit(atoms, problem, grams)
+    run(atoms, [whole])
+    pursuit = GramPursuit(atoms, problem, grams)
+
+    def stop(_):
+        if pursuit.n_steps >= 20:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_interrupts, "_latest", [-10.0])
+    run(atoms, [pursuit], stop)
+    path = pursuit.path()
+    assert pursuit.stop_reason == "interrupted"
+    assert 20 <= len(path) < 60
+    np.testing.assert_array_equal(path.atoms, whole.path().atoms[: len(path)])
+
+
+# -- where it is used --------------------------------------------------------------
+
+
+@pytest.fixture
+def uses(monkeypatch):
+    """How many pursuits went by inner products."""
+    made = []
+
+    class Watched(GramPursuit):
+        def __init__(self, *args):
+            made.append(args)
+            super().__init__(*args)
+
+    monkeypatch.setattr(plan, "GramPursuit", Watched)
+    return made
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X)[:150], y[:150]
+
+
+def models():
+    return [
+        KMPClassifier(max_support=30),
+        KMPClassifier(max_support=20, method="back-fitting", alpha=0.1),
+        KMPClassifier(max_support=20, n_candidates=60, cv=3, random_state=0),
+        KMPClassifier(max_support=20, scoring="accuracy"),
+        KMPClassifier(max_support=20, selection="validation"),
+        KMPClassifier(max_support=20, multiclass="ovr", dtype="float32"),
+        KMPRegressor(max_support=30, size_tolerance="1se"),
+    ]
+
+
+@pytest.mark.parametrize("model", models(), ids=named)
+def test_models_are_those_of_the_other_engine(model, rows, uses, monkeypatch):
+    X, y = rows
+    found = clone(model).fit(X, y)
+    n_uses = len(uses)
+    assert n_uses
+    monkeypatch.setattr(plan.Plan, "grams", lambda *_: None)
+    wanted = model.fit(X, y)
+    assert len(uses) == n_uses
+    np.testing.assert_array_equal(found.support_, wanted.support_)
+    np.testing.assert_allclose(found.dual_coef_, wanted.dual_coef_, rtol=1e-6)
+    for a, b in zip(found.search_, wanted.search_, strict=True):
+        np.testing.assert_allclose(a["errors"], b["errors"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("selection", [None, "bound", "loo"])
+def test_outputs_of_their_own_go_by_inner_products(selection, uses):
+    X, y = matrices(digits_kernel)
+    how = {"gamma": 0.1, "alpha": 1e-3, "selection": selection, "multiclass": "ovr"}
+    model = KMPClassifier(max_support=12, **how).fit(X, y.argmax(axis=1))
+    assert len(uses) == (0 if selection == "loo" else 10)
+    assert len(model.path_.paths) == 10
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"alpha": 0.0},
+        {"alpha": 1e-12},
+        {"method": "basic"},
+        {"loss": "logistic"},
+        {"selection": "loo"},
+        {"redraw_candidates": True},
+        {"selection": None},
+    ],
+    ids=named,
+)
+def test_where_digits_or_steps_are_too_few_it_is_not_used(how, rows, uses):
+    KMPClassifier(
+        **{"gamma": 0.02, "alpha": 0.1, "max_support": 8, "cv": 3, **how}
+    ).fit(*rows)
+    assert not uses
+
+
+def test_where_memory_is_short_rows_are_taken_out_or_it_is_not_used(rows, uses):
+    X, y = rows
+    X, y = np.concatenate([X + i * 1e-3 for i in range(3)]), np.tile(y, 3)
+    taken_out, supports = [], []
+    for budget in ("1 GiB", "26 MiB", "5 MiB"):
+        uses.clear()
+        model = KMPClassifier(gamma=0.02, alpha=0.1, max_support=80, max_memory=budget)
+        supports.append(model.fit(X, y).support_)
+        taken_out.append([len(g.of(p.weight)[1]) for _, p, g in uses])
+    assert taken_out == [[0] * 10, [45] * 10, []]
+    np.testing.assert_array_equal(supports[0], supports[1])
+    np.testing.assert_array_equal(supports[0], supports[2])

@@ -473,7 +473,8 @@ CLASSIFIER_PARAMETERS = """multiclass : {"shared", "ovr"}, default="shared"
         More than two classes: one set of support points for all, chosen by the summed
         gain (a prediction then costs one kernel row), or one set for each class.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weights, as in SVC.
+        Multiplies the sample weights, as in SVC. "balanced" makes the sums of the
+        classes' sample weights equal: a row of weight 2 counts as two rows there too.
     """
 
 ATTRIBUTES = """support_ : ndarray of shape (n_support,)

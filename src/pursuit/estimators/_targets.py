@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 
 from pursuit._parameters import is_number
 
@@ -67,18 +66,32 @@ def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:
     )
 
 
-def class_weights(class_weight: Any, classes: np.ndarray, y: Any) -> np.ndarray:
-    """Return the weight of each class, or say what is wrong with one."""
+def class_weights(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Return the weight of each class, or say what is wrong with one.
+
+    ``codes`` (l,) are the rows' places in ``classes``, ``weight`` (l,) how often each
+    row counts.
+    """
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return compute_class_weight("balanced", classes=classes, y=y)
+        return _balanced(np.bincount(codes, weight, minlength=len(classes)))
     if not isinstance(class_weight, Mapping):
         raise ValueError(
             f"class_weight={class_weight!r} must be a dict from class to weight, "
             "'balanced' or None."
         )
     return _of_mapping(class_weight, classes)
+
+
+def _balanced(totals: np.ndarray) -> np.ndarray:
+    """Return the weights that make the classes' totals equal, and keep their sum."""
+    present = totals > 0
+    # A class of weight 0 is as if absent.
+    share = totals.sum() / np.count_nonzero(present)
+    return np.divide(share, totals, out=np.zeros(len(totals)), where=present)
 
 
 def _of_mapping(given: Mapping[Any, Any], classes: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ from pursuit.estimators._local_parameters import (
     reference_rows,
     rows_left_out_together,
     thread_count,
+    without_weights,
 )
 from pursuit.neighbors.leave_one_out import error_table, temperature
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
@@ -57,6 +58,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     # -- fitting -------------------------------------------------------------------
 
+    @without_weights("KMPClassifier and DensityClassifier")
     def fit(self, X: Any, y: Any, graph: Any = None) -> Any:
         """Keep the reference points; choose by leave-one-out what is to be chosen.
 

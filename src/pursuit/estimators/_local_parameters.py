@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,10 +20,34 @@ from pursuit._parameters import WHOLE, check_verbose, is_number, is_whole, is_wo
 from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
 
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
 # The largest number of neighbours that "auto" compares.
 MOST_NEIGHBORS = 80
 # So few different rows, each there so often, are categories.
 _FEW_ROWS, _MANY_COPIES = 50, 5
+
+
+def without_weights(others: str) -> Callable[[Fit], Fit]:
+    """Return a decorator of ``fit`` that says so where weights are given.
+
+    The signature is left as it is: a parameter would tell scikit-learn that there are
+    weights.  ``others`` names models that take some.
+    """
+
+    def decorate(fit: Fit) -> Fit:
+        @wraps(fit)
+        def fit_without(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if "sample_weight" in kwargs:
+                raise TypeError(
+                    f"{type(self).__name__}.fit() takes no sample_weight: neighbours "
+                    f"have no weights. {others} take some."
+                )
+            return fit(self, *args, **kwargs)
+
+        return cast(Fit, fit_without)
+
+    return decorate
 
 
 def thread_count(n_jobs: int | None) -> int:

@@ -18,6 +18,7 @@ from pursuit.estimators._local_parameters import (
     limited_threads,
     rows_left_out_together,
     thread_count,
+    without_weights,
 )
 from pursuit.neighbors.leave_one_out import Table
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
@@ -121,6 +122,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @without_weights("KMPRegressor and NadarayaWatson")
     def fit(self, X: Any, y: Any) -> HKNNRegressor:
         """Keep the training points; choose by leave-one-out what is to be chosen.
 

@@ -112,6 +112,10 @@ class SparseKernelCCA(  # noqa: D101
 
     Notes
     -----
+    Used as scikit-learn's ``CCA``, but for two things: :meth:`fit_transform` returns the
+    variates of the first view only, as a step of a pipeline must, and :meth:`score` is
+    the mean correlation, as there is no prediction of `y`.
+
     With l rows on which the choice is made and N pairs, it costs O(l² N) time and
     O(l²) memory or `max_memory` for each view.
 
@@ -356,7 +360,10 @@ class SparseKernelCCA(  # noqa: D101
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         """Fit, and return the canonical variates of the first view.
 
-        What a pipeline hands on.  ``fit(X, y).transform(X, y)`` gives those of both.
+        Not both, as scikit-learn's ``CCA`` does, which for that reason cannot stand
+        before another step in a pipeline.  For both write
+        ``x_scores, y_scores = model.fit(X, y).transform(X, y)``, which means the same
+        with either class.
 
         Parameters
         ----------

@@ -339,9 +339,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weight = check_sample_weight(sample_weight, len(codes))
-        weight = weight * class_weights(
-            self.class_weight, self.classes_, codes, weight
-        )[codes]
+        of_class = class_weights(self.class_weight, self.classes_, codes, weight)
+        weight = weight * of_class[codes]
         check_class_count(weight, codes)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1

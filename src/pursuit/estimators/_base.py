@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pursuit._callbacks import CallbackSupport, StepReporter
 from pursuit._parameters import whole_between
+from pursuit.dictionaries._frames import framer
 from pursuit.estimators._empty import tell_why_empty
 from pursuit.estimators._learning import is_precomputed
 from pursuit.estimators._planning import make_plan
@@ -293,9 +294,11 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         is_pairwise = is_precomputed(self)
         accepted = "csr" if self._accepts_sparse else False
+        given = X
         X, y = validate_data(
             self, X, y, accept_sparse=accepted, dtype=np.float64, **how
         )
+        self._framer = framer(given, getattr(self, "feature_names_in_", None))
         if is_pairwise and X.shape[0] != X.shape[1]:
             what = (
                 "kernel='precomputed'" if self.dictionary is None else self.dictionary

@@ -93,6 +93,7 @@ def make_plan(
         memory=budget(estimator.max_memory),
         seed=seed,
         verbose=estimator.verbose,
+        framer=estimator._framer,
     )
     dictionaries = learned(dictionary, sample)
     first = _middle_three(len(dictionaries))

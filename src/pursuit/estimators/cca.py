@@ -112,9 +112,9 @@ class SparseKernelCCA(  # noqa: D101
 
     Notes
     -----
-    Used as scikit-learn's ``CCA``, but for two things: :meth:`fit_transform` returns the
-    variates of the first view only, as a step of a pipeline must, and :meth:`score` is
-    the mean correlation, as there is no prediction of `y`.
+    Used as scikit-learn's ``CCA``, but for two things: :meth:`fit_transform` returns
+    the variates of the first view only, as a step of a pipeline must, and :meth:`score`
+    is the mean correlation, as there is no prediction of `y`.
 
     With l rows on which the choice is made and N pairs, it costs O(l² N) time and
     O(l²) memory or `max_memory` for each view.

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
-from ._parameters import (
+from pursuit._parameters import (
     number_from_zero,
     positive_number,
     whole_between,

@@ -18,7 +18,7 @@ from pursuit._parameters import whole_between
 from pursuit.dictionaries._frames import framer
 from pursuit.estimators._empty import tell_why_empty
 from pursuit.estimators._learning import is_precomputed
-from pursuit.estimators._planning import make_plan
+from pursuit.estimators._planning import Task, make_plan
 from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting import REASONS, Fit, fit
 from pursuit.functions import Functions
@@ -117,9 +117,8 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         loss = loss.bind(Y, weight)
         self._loss = loss
         score = self._score(X, y, is_class, is_shared)
-        plan = make_plan(
-            self, X, Y, folded, weight, groups, loss, score, is_class, is_shared
-        )
+        task = Task(X, Y, folded, weight, groups, loss, score, is_class, is_shared)
+        plan = make_plan(self, task)
         reporter = self._reporter(plan, X, y, weight)
         found = fit(plan, X, Y, weight, reporter)
         tell_why_empty(found, X, Y, weight, is_class)

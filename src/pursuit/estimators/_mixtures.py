@@ -38,7 +38,7 @@ from pursuit.densities.search import (
     search,
 )
 from pursuit.estimators._densities import ScoredDensity, check_bandwidth
-from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._weights import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 
 # Numbers of neighbours that `tuning_grid` offers.

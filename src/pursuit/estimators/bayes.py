@@ -31,7 +31,7 @@ from pursuit.densities.posteriors import (
     log_posteriors,
 )
 from pursuit.estimators._densities import check_density, fit_density, held_out_scores
-from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._weights import check_sample_weight
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

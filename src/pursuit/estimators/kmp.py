@@ -19,12 +19,11 @@ from pursuit.estimators._base import (
     BaseKMP,
     parameters,
 )
-from pursuit.estimators._planning import check_sample_weight
-from pursuit.estimators._targets import (
+from pursuit.estimators._targets import check_target_scale, n_targets
+from pursuit.estimators._weights import (
     check_class_count,
-    check_target_scale,
+    check_sample_weight,
     class_weights,
-    n_targets,
 )
 from pursuit.losses import Logistic, Poisson, is_named
 

@@ -33,7 +33,7 @@ from pursuit.densities.search import (
     warn_of_no_width,
 )
 from pursuit.estimators._densities import ScoredDensity, check_bandwidth
-from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._weights import check_sample_weight
 
 # Widths and bandwidths that "auto" compares at first, in octaves above the typical
 # distance of a nearest neighbour; more follow up to the spread of the data.

@@ -22,7 +22,7 @@ from pursuit.densities.smoothing import (
     squared_distances_to_means,
     weighted_means,
 )
-from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._weights import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 
 # Words for a width that kernels know.

@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._callbacks import CallbackSupport, StepReporter
 from pursuit._parameters import whole_between
 from pursuit.dictionaries._frames import framer
 from pursuit.estimators._empty import tell_why_empty
+from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._learning import is_precomputed
 from pursuit.estimators._planning import Task, make_plan
 from pursuit.expansions import Expansion, value_blocks

@@ -13,10 +13,16 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 
 from pursuit._memory import budget
-from pursuit._parameters import WHOLE, check_verbose, is_number, is_whole, is_word
+from pursuit._parameters import (
+    check_jobs,
+    check_verbose,
+    is_number,
+    is_whole,
+    is_word,
+    random_numbers,
+)
 from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
 
@@ -54,11 +60,7 @@ def thread_count(n_jobs: int | None) -> int:
     """Return how many threads to use; None: as many as BLAS may."""
     if n_jobs is None:
         return allowed_threads()
-    if not is_number(n_jobs) or not isinstance(n_jobs, WHOLE) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for all "
-            "processors, or None; not 0."
-        )
+    check_jobs(n_jobs)
     return int(effective_n_jobs(n_jobs))
 
 
@@ -73,7 +75,7 @@ def check_shared(estimator: Any, least_left_out: int) -> None:
         check_whole("n_neighbors", estimator.n_neighbors, 1, " or 'auto'")
     check_whole("loo_samples", estimator.loo_samples, least_left_out)
     budget(estimator.max_memory)
-    check_random_state(estimator.random_state)
+    random_numbers(estimator.random_state)
     thread_count(estimator.n_jobs)
     check_verbose(estimator.verbose)
     check_search(estimator.search)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from pursuit._memory import budget
-from pursuit._parameters import WHOLE, is_word, row_count
+from pursuit._parameters import WHOLE, is_word, random_numbers, row_count
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Sample
@@ -78,7 +77,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     _settings.check_words(estimator)
     _settings.check_loss_words(estimator, task.loss, task.score)
     check_groups(estimator, task.groups)
-    rng = check_random_state(estimator.random_state)
+    rng = random_numbers(estimator.random_state)
     seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
     dictionary = dictionary_of(estimator)
     contents = None if is_precomputed(estimator) else task.X

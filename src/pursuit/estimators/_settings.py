@@ -9,7 +9,8 @@ import numpy as np
 from pursuit._parameters import (
     check_choice,
     check_flag,
-    check_whole,
+    check_jobs,
+    check_verbose,
     finite_number,
     is_number,
     is_whole,
@@ -36,8 +37,8 @@ def check_words(estimator: Any) -> None:
     whole_number("degree", estimator.degree, 1)
     finite_number("coef0", estimator.coef0)
     probability("validation_fraction", estimator.validation_fraction)
-    check_whole("n_jobs", estimator.n_jobs, "a whole number, or None")
-    check_whole("verbose", estimator.verbose, "True, False or a whole number")
+    check_jobs(estimator.n_jobs)
+    check_verbose(estimator.verbose)
     if estimator.selection == "loo" and estimator.method == "basic":
         raise ValueError(
             "selection='loo' needs a least-squares fit at each step, which "

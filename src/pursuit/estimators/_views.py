@@ -14,6 +14,7 @@ from pursuit.estimators._components import (
     check_square_or_support,
     is_precomputed,
 )
+from pursuit.estimators._inputs import check_kind
 from pursuit.expansions import kernel_blocks
 from pursuit.kernels import Kernel
 
@@ -88,6 +89,7 @@ def accepted(estimator: Any, view: int) -> Any:
 
 def second_view(estimator: Any, y: Any) -> Any:
     """Return the second view as rows of numbers; one column may be given flat."""
+    check_kind(y, "y")
     Y = check_array(
         y,
         accept_sparse=accepted(estimator, 1),

@@ -12,7 +12,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit import bounds
 from pursuit._parameters import (
@@ -33,6 +33,7 @@ from pursuit.estimators._components import (
     choosing,
     is_precomputed,
 )
+from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._views import (
     NAMES,
     View,

@@ -10,6 +10,10 @@ import numpy as np
 from sklearn.utils import check_array
 
 from pursuit._parameters import is_number
+from pursuit.estimators._inputs import check_kind
+
+# Sums of weights are squared.
+_LARGEST_TOTAL = 1e150
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
@@ -18,9 +22,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
         return np.ones(n_rows)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
-    weight = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
+    weight = _numbers(sample_weight)
     if weight.shape != (n_rows,):
         raise ValueError(
             f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one "
@@ -33,7 +35,25 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
         )
     if not np.any(weight > 0):
         raise ValueError("sample_weight is zero for all samples: nothing to fit.")
+    if weight.max() > _LARGEST_TOTAL / n_rows:
+        raise ValueError(
+            f"sample_weight has values up to {weight.max():.3g}, whose sum cannot be "
+            "squared: scale them down."
+        )
     return weight
+
+
+def _numbers(sample_weight: Any) -> np.ndarray:
+    name = "sample_weight"
+    check_kind(sample_weight, name)
+    try:
+        return check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name=name
+        )
+    except (TypeError, ValueError) as error:
+        if name in str(error):
+            raise
+        raise ValueError(f"sample_weight holds what is no number: {error}") from error
 
 
 def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import scale
 
-from pursuit import _interrupts, _openml
+from pursuit import _interrupts
+from pursuit.datasets import _openml
 
 # Compiled code makes the first example slow; fixed examples make runs repeatable.
 settings.register_profile(

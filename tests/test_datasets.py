@@ -7,7 +7,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch
 
-from pursuit import _openml, datasets
+from pursuit import datasets
+from pursuit.datasets import _openml
 
 SHAPES = {
     "a9a": (48842, 123),

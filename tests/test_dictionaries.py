@@ -4,11 +4,13 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import reference
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import SplineTransformer, StandardScaler
@@ -323,6 +325,33 @@ def test_frames_give_names_to_features(data):
     names = splines.fit(frame, y).atoms_.names
     assert all(name.startswith("SplineTransformer ") for name in names)
     assert any("height" in name for name in names)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_transformers_are_given_frames(data, library):
+    X, y = data
+    names = ["age", "height", "weight"]
+    frame = library.DataFrame(dict(zip(names, X.T, strict=True)))
+
+    def fitted(data, by_name):
+        bent, plain = (["weight"], ["age", "height"]) if by_name else ([2], [0, 1])
+        steps = [("bent", SplineTransformer(5), bent), ("plain", "passthrough", plain)]
+        dictionary = Transformed(ColumnTransformer(steps)) + OneKernel(gamma=0.3)
+        weight = np.arange(70) % 3
+        model = KMPRegressor(dictionary=dictionary, **FAST)
+        return model.fit(data, y, sample_weight=weight)
+
+    with pytest.raises(ValueError, match="only supported for dataframes"):
+        fitted(X, by_name=True)
+    model, wanted = fitted(frame, by_name=True), fitted(X, by_name=False)
+    np.testing.assert_allclose(model.predict(frame), wanted.predict(X))
+    assert any("bent__weight" in name for name in model.atoms_.names)
+    for same in (pickle.loads(pickle.dumps(model)), model.truncate()):
+        np.testing.assert_allclose(same.predict(frame), wanted.predict(X))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        np.testing.assert_allclose(model.predict(X), wanted.predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[names[::-1]])
 
 
 # -- each kind's own ---------------------------------------------------------------

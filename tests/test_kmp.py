@@ -369,6 +369,22 @@ def test_class_weight(blobs):
         assert np.sum(model.predict(X) == "oak") > np.sum(plain.predict(X) == "oak")
 
 
+@pytest.mark.parametrize("absent", [(), ("oak",)])
+def test_balanced_classes_count_weighted_rows_as_repeated(blobs, absent):
+    X, y = blobs
+    times = np.random.default_rng(0).integers(0, 4, len(y))
+    times[np.isin(y, absent)] = 0
+    rows = np.repeat(np.arange(len(y)), times)
+    how = {"class_weight": "balanced", **FAST}
+    weighted = KMPClassifier(**how).fit(X, y, sample_weight=times)
+    repeated = KMPClassifier(**how).fit(X[rows], y[rows])
+    there = np.isin(weighted.classes_, repeated.classes_)
+    found = weighted.staged_decision_function(X)
+    for f, wanted in zip(found, repeated.staged_decision_function(X), strict=True):
+        f = f[:, there] if wanted.ndim == 2 else f[:, there][:, 1]
+        np.testing.assert_allclose(f, wanted, atol=1e-9)
+
+
 # -- sizes -------------------------------------------------------------------------
 
 

@@ -779,7 +779,13 @@ def test_precomputed_with_other_columns(make):
         (np.r_[np.ones(39), np.inf], "sample_weight.*infinity"),
         (np.ones(39), "sample_weight.shape"),
         (np.ones((40, 1)), "sample_weight"),
-        (["heavy"] * 40, "could not convert|sample_weight"),
+        (["heavy"] * 40, "^sample_weight holds what is no number: could not convert"),
+        (np.ones(40) + 1j, "^sample_weight holds what is no number: Complex"),
+        (np.ma.masked_array(np.ones(40), np.eye(40)[0]), "sample_weight is a masked"),
+        (
+            np.full(40, 1e308),
+            "^sample_weight has values up to 1e.308, whose sum cannot",
+        ),
     ],
 )
 def test_bad_weights(make, weight, message):

@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.ndimage import gaussian_filter
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_digits, make_blobs
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import (
     KNeighborsClassifier,
@@ -25,6 +26,8 @@ from sklearn.neighbors import (
 )
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pursuit import (
@@ -981,6 +984,20 @@ def test_other_bad_input(digits):
     graph = kneighbors_graph(X, 1, mode="distance")[:120]
     with pytest.raises(ValueError, match="rows without any reference point"):
         model.predict(Xt, graph=graph)
+
+
+@pytest.mark.parametrize("make", [*CLASSIFIERS, HKNNRegressor])
+def test_weights_are_refused_in_the_name_of_the_class(make, digits):
+    X, y, *_ = digits
+    told = rf"^{make.__name__}\.fit\(\) takes no sample_weight: .*KMP.* take some"
+    with pytest.raises(TypeError, match=told):
+        make(3).fit(X, y, sample_weight=np.ones(300))
+    # What scikit-learn reads off the signature is as without the refusal.
+    assert not has_fit_parameter(make(), "sample_weight")
+    requested = get_routing_for_object(make()).fit.requests
+    assert set(requested) == ({"graph"} if make in CLASSIFIERS else set())
+    bagged = BaggingClassifier if make in CLASSIFIERS else BaggingRegressor
+    bagged(make(3), n_estimators=2).fit(X, y)
 
 
 # -- published claims on real data -----------------------------------------------------

@@ -4,6 +4,8 @@ import re
 from operator import attrgetter
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from naming import named
 from numpy.testing import assert_allclose
@@ -18,6 +20,7 @@ from pursuit import (
     HKNNRegressor,
     KernelCentroidClassifier,
     KMPClassifier,
+    KMPRegressor,
     LocalGaussianDensity,
     ManifoldParzen,
     NadarayaWatson,
@@ -132,15 +135,16 @@ ESTIMATORS = [
     KMPClassifier(gamma=1.0, alpha=1e-3, max_support=3, selection=None),
 ]
 WRONG = [
-    ("random_state", "foo", "'foo' cannot be used to seed"),
+    ("random_state", "foo", "random_state='foo' must be a whole number from 0"),
+    ("random_state", -1, "random_state=-1 must be a whole number from 0"),
+    ("n_jobs", 0, "n_jobs=0 must be a whole number"),
+    ("n_jobs", True, "n_jobs=True must be a whole number"),
+    ("degree", "foo", "degree='foo' must be a"),
+    ("coef0", None, "coef0=None must be a finite number"),
     ("verbose", "foo", "verbose='foo' must be True, False or a whole number"),
     ("max_memory", "foo", "max_memory='foo'"),
     *(
-        (
-            name,
-            value,
-            f"^{name}=array.* must be|^max_memory=array|cannot be used to seed",
-        )
+        (name, value, f"^{name}=array.* must be|^max_memory=array")
         for name in (
             "n_neighbors",
             "n_components",
@@ -168,6 +172,111 @@ def test_wrong_values_are_named_even_if_unused(model, iris):
                 clone(model).set_params(**{name: value}).fit(X, y)
 
 
+# -- data that would be misread ----------------------------------------------------
+
+
+def days(n):
+    return np.datetime64("2020-01-01") + np.arange(n)
+
+
+MISREAD = {
+    "dates": (lambda X: days(len(X))[:, None], r"X holds dates or durations \(dat"),
+    "durations": (lambda X: X.astype("m8[s]"), r"X holds dates or durations \(tim"),
+    "pandas dates": (
+        lambda X: pd.DataFrame({"when": days(len(X)), "what": X[:, 0]}),
+        "X holds dates or durations in the columns 'when': make numbers",
+    ),
+    "polars dates": (
+        lambda X: pl.DataFrame({"when": days(len(X)), "what": X[:, 0]}),
+        "X holds dates or durations in the columns 'when': make numbers",
+    ),
+    "a lazy frame": (
+        lambda X: pl.DataFrame(X).lazy(),
+        r"LazyFrame: pass X.collect\(\)",
+    ),
+    "no columns": (
+        lambda X: pd.DataFrame(index=range(len(X))),
+        r"X is a frame of shape \(\d+, 0\): at least one column",
+    ),
+    "a mask": (
+        lambda X: np.ma.masked_greater(X, 2.0),
+        "X is a masked array, whose mask would be ignored",
+    ),
+}
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kind", MISREAD)
+def test_data_that_would_be_misread_are_refused(kind, model, iris):
+    X, y = iris
+    made, words = MISREAD[kind]
+    with pytest.raises(ValueError, match=words):
+        clone(model).fit(made(X), y)
+    fitted = clone(model).fit(X, y)
+    methods = ("transform", "predict", "score_samples")
+    answer = next(getattr(fitted, m) for m in methods if hasattr(fitted, m))
+    with pytest.raises(ValueError, match=words):
+        answer(made(X))
+
+
+def test_an_empty_mask_is_none(iris):
+    X, y = iris
+    model = HKNNClassifier(3).fit(np.ma.masked_array(X), y)
+    np.testing.assert_array_equal(
+        model.predict(X), HKNNClassifier(3).fit(X, y).predict(X)
+    )
+
+
+# -- targets of regression ---------------------------------------------------------
+
+REGRESSORS = [
+    KMPRegressor(gamma=1.0, alpha=1e-3, max_support=3, selection=None),
+    HKNNRegressor(3, 0.1),
+    NadarayaWatson(gamma=1.0),
+]
+NO_NUMBERS = {
+    "words": (lambda y: np.where(y > 0, "u", "v"), ValueError, "y holds what is no n"),
+    "a series of words": (
+        lambda y: pd.Series(np.where(y > 0, "u", "v"), dtype="category"),
+        ValueError,
+        "y holds what is no number .*: a regressor needs numbers",
+    ),
+    "a missing one": (
+        lambda y: np.array([None, *y[1:]], dtype=object),
+        ValueError,
+        "Input y contains NaN",
+    ),
+    "a missing integer": (
+        lambda y: pd.Series([None, *y[1:].tolist()], dtype="Int64"),
+        ValueError,
+        "Input y contains NaN",
+    ),
+    "durations": (lambda y: y.astype("m8[s]"), ValueError, "y holds dates or durat"),
+    "a sparse column": (
+        lambda y: sparse.csr_array(y[:, None]),
+        TypeError,
+        "y is sparse, but dense targets are required",
+    ),
+}
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_targets_that_are_no_numbers_are_refused(kind, model, iris):
+    X, y = iris
+    made, error, words = NO_NUMBERS[kind]
+    with pytest.raises(error, match=words):
+        clone(model).fit(X, made(y))
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: type(m).__name__)
+def test_numbers_in_any_dress(model, iris):
+    X, y = iris
+    wanted = clone(model).fit(X, y).predict(X)
+    for same in (y.astype(object), y.astype(str), pd.Series(y, dtype="Int64")):
+        np.testing.assert_array_equal(clone(model).fit(X, same).predict(X), wanted)
+
+
 # -- classes -----------------------------------------------------------------------
 
 CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
@@ -178,6 +287,18 @@ def test_one_class_is_none(model, iris):
     X, y = iris
     with pytest.raises(ValueError, match="y holds one class only"):
         clone(model).fit(X[y == 1], y[y == 1])
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
+def test_labels_that_are_no_classes(model, iris):
+    X, y = iris
+    labels = y.astype(object)
+    labels[0] = None
+    with pytest.raises(ValueError, match=r"labels that are missing \(None\)"):
+        clone(model).fit(X, labels)
+    labels[0] = "one"
+    with pytest.raises(ValueError, match=r"no common order \(int, str\): make them"):
+        clone(model).fit(X, labels)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 # Types of whole numbers.
 WHOLE = (int, np.integer)
@@ -91,6 +92,26 @@ def thread_limit(n_jobs: Any) -> int:
     if n_jobs is None or (is_whole(n_jobs, -1) and n_jobs == -1):
         return 1 << 30
     return int(whole_number("n_jobs", n_jobs, 1, (None, -1)))
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Raise a ValueError unless ``n_jobs`` is what joblib takes."""
+    if n_jobs is not None and not (is_whole(n_jobs, -(1 << 30)) and n_jobs != 0):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for all "
+            "processors, or None; not 0."
+        )
+
+
+def random_numbers(random_state: Any) -> np.random.RandomState:
+    """Return the generator that ``random_state`` stands for."""
+    try:
+        return check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            f"random_state={random_state!r} must be a whole number from 0 to 2**32 - "
+            "1, a numpy.random.RandomState, or None."
+        ) from error
 
 
 def check_whole(name: str, value: Any, wanted: str) -> None:

@@ -12,6 +12,23 @@ from .subspaces import SubspacePath
 _FLAT = 1e-12
 
 
+def variates(
+    path: PairedPath, center: bool, alpha: float, n: int
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Return the weights of the first ``n`` pairs of variates, and their means.
+
+    Of each view: weights (n, n_steps) of the chosen points' images, and what is to be
+    taken off (n,); fewer where there are not so many directions.
+    """
+    views = (path.first, path.second)
+    directions = [W[:, :n] for W in canonical_directions(path, center, alpha)]
+    if not directions[0].shape[1]:
+        raise ValueError("One of the views is constant on the training rows.")
+    pairs = list(zip(views, directions, strict=True))
+    weights = tuple(solve_triangular(view.triangle.T, W).T for view, W in pairs)
+    return weights, tuple(view.means @ W * float(center) for view, W in pairs)
+
+
 def canonical_directions(
     path: PairedPath, center: bool, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:

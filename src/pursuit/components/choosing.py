@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from pursuit._progress import Progress
-from pursuit.bounds import compression_penalty
+from pursuit.bounds.subspaces import compression_penalty
 from pursuit.functions import Columns, Functions, KernelFunctions
 from pursuit.kernels import Kernel
 

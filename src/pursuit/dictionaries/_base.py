@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from pursuit._rows import distinct_rows
+from pursuit.dictionaries._frames import Framer
 from pursuit.functions import Functions, join
 
 
@@ -39,6 +40,8 @@ class Sample:
         The only source of chance.
     verbose : int or bool
         Whether long work shows how far it is.
+    framer : Framer or None
+        Makes arrays such frames as X was given as; None if it was no frame.
     """
 
     X: Any
@@ -52,6 +55,7 @@ class Sample:
     memory: int
     seed: int
     verbose: int | bool = 0
+    framer: Framer | None = None
 
 
 class Dictionary(BaseEstimator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations, combinations_with_replacement
 from math import comb
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from pursuit._parameters import WHOLE, check_flag, whole_number
 from pursuit.dictionaries._base import Dictionary, Sample
+from pursuit.dictionaries._frames import Framer
 from pursuit.functions import Columns, Functions, Monomials, Outputs, as_columns, join
 
 # Bytes that the description of a product takes.
@@ -105,14 +107,15 @@ class Transformed(Dictionary):
     transformer : transformer
         A copy of it is fitted to the training rows (with their weights, where it
         takes some); each of its outputs is a function.  The fitted model keeps that
-        copy, and of its outputs the chosen ones.  It is given arrays, so a
-        ``ColumnTransformer`` must know columns by number.
+        copy, and of its outputs the chosen ones.  Where X is a pandas or polars frame
+        it is given such frames, of float columns with the same names: a
+        ``ColumnTransformer`` may know columns by name.
 
     Notes
     -----
     The copy is fitted once, to X of all training rows; held-out ones are not left out
-    of it, as no targets are involved.  A transformer that learns from targets belongs
-    before the estimator, in a pipeline.
+    of it, as no targets are involved.  A transformer that learns from targets, or that
+    makes numbers of words, belongs before the estimator, in a pipeline.
     """
 
     accepts_sparse = False
@@ -129,7 +132,7 @@ class Transformed(Dictionary):
         if has_fit_parameter(fitted, "sample_weight"):
             how["sample_weight"] = sample.weight[used]
         try:
-            fitted.fit(sample.X[used], **how)
+            fitted.fit(_as_given(sample.X[used], sample.framer), **how)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"transformer={self.transformer!r} cannot be fitted to X alone "
@@ -137,9 +140,10 @@ class Transformed(Dictionary):
                 "in a pipeline."
             ) from error
         title = type(fitted).__name__
-        n = as_columns(fitted.transform(sample.X[:1]), 1, title).shape[1]
+        apply = _Transform(fitted, sample.framer)
+        n = as_columns(apply(sample.X[:1]), 1, title).shape[1]
         names = self._names(fitted, sample, title, n)
-        return [Outputs(fitted.transform, title, names, np.arange(n), n)]
+        return [Outputs(apply, title, names, np.arange(n), n)]
 
     def _check(self) -> None:
         given = self.transformer
@@ -157,6 +161,21 @@ class Transformed(Dictionary):
         except (AttributeError, ValueError, TypeError):
             return tuple(f"{title} output {j}" for j in range(n))
         return tuple(f"{title} {name}" for name in given)
+
+
+@dataclass(frozen=True)
+class _Transform:
+    """What a fitted transformer makes of arrays, or of the frames made of them."""
+
+    fitted: Any
+    framer: Framer | None
+
+    def __call__(self, X: np.ndarray) -> Any:
+        return self.fitted.transform(_as_given(X, self.framer))
+
+
+def _as_given(X: np.ndarray, framer: Framer | None) -> Any:
+    return X if framer is None else framer(X)
 
 
 class Callables(Dictionary):

@@ -11,13 +11,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._callbacks import CallbackSupport, StepReporter
 from pursuit._parameters import whole_between
+from pursuit.dictionaries._frames import framer
 from pursuit.estimators._empty import tell_why_empty
+from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._learning import is_precomputed
-from pursuit.estimators._planning import make_plan
+from pursuit.estimators._planning import Task, make_plan
 from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting import REASONS, Fit, fit
 from pursuit.functions import Functions
@@ -116,9 +118,8 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         loss = loss.bind(Y, weight)
         self._loss = loss
         score = self._score(X, y, is_class, is_shared)
-        plan = make_plan(
-            self, X, Y, folded, weight, groups, loss, score, is_class, is_shared
-        )
+        task = Task(X, Y, folded, weight, groups, loss, score, is_class, is_shared)
+        plan = make_plan(self, task)
         reporter = self._reporter(plan, X, y, weight)
         found = fit(plan, X, Y, weight, reporter)
         tell_why_empty(found, X, Y, weight, is_class)
@@ -293,9 +294,11 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         is_pairwise = is_precomputed(self)
         accepted = "csr" if self._accepts_sparse else False
+        given = X
         X, y = validate_data(
             self, X, y, accept_sparse=accepted, dtype=np.float64, **how
         )
+        self._framer = framer(given, getattr(self, "feature_names_in_", None))
         if is_pairwise and X.shape[0] != X.shape[1]:
             what = (
                 "kernel='precomputed'" if self.dictionary is None else self.dictionary
@@ -473,7 +476,8 @@ CLASSIFIER_PARAMETERS = """multiclass : {"shared", "ovr"}, default="shared"
         More than two classes: one set of support points for all, chosen by the summed
         gain (a prediction then costs one kernel row), or one set for each class.
     class_weight : dict, "balanced" or None, default=None
-        Multiplies the sample weights, as in SVC.
+        Multiplies the sample weights, as in SVC. "balanced" makes the sums of the
+        classes' sample weights equal: a row of weight 2 counts as two rows there too.
     """
 
 ATTRIBUTES = """support_ : ndarray of shape (n_support,)

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_scale,
     check_verbose,
+    finite_number,
     is_number,
     positive_number,
+    random_numbers,
     row_count,
     whole_number,
 )
@@ -68,6 +69,8 @@ def bound_kernel(
 
     None for kernel values computed beforehand.  The second view is "y".
     """
+    whole_number("degree", degree, 1)
+    finite_number("coef0", coef0)
     if is_precomputed(kernel):
         if X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -136,7 +139,7 @@ def choosing(
     ``contents`` are the rows by which a sample is drawn, None if they are told apart
     by their number only; ``wanted`` points are asked for, None for no limit.
     """
-    rng = check_random_state(estimator.random_state)
+    rng = random_numbers(estimator.random_state)
     seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
     sample = _sample(estimator.subsample, contents, n_rows, seed)
     n_sampled = n_rows if sample is None else len(sample)

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
 from pursuit._parameters import (
@@ -18,7 +16,9 @@ from pursuit._parameters import (
     check_scale,
     check_squares,
     is_word,
+    random_numbers,
 )
+from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_shared,
@@ -27,7 +27,9 @@ from pursuit.estimators._local_parameters import (
     reference_rows,
     rows_left_out_together,
     thread_count,
+    without_weights,
 )
+from pursuit.estimators._targets import class_codes
 from pursuit.neighbors.leave_one_out import error_table, temperature
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut, from_graph
@@ -57,6 +59,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     # -- fitting -------------------------------------------------------------------
 
+    @without_weights("KMPClassifier and DensityClassifier")
     def fit(self, X: Any, y: Any, graph: Any = None) -> Any:
         """Keep the reference points; choose by leave-one-out what is to be chosen.
 
@@ -78,8 +81,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             The fitted model.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C")
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = class_codes(y)
         check_classes(self.classes_)
         self._check_parameters(len(X))
         check_scale(X)
@@ -183,7 +185,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     def _left_out_rows(self, n_samples: int) -> np.ndarray:
         n = min(self.loo_samples, n_samples)
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = random_numbers(0 if self.random_state is None else self.random_state)
         return np.sort(rng.choice(n_samples, n, replace=False))
 
     def _leaving_out(

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 
 from pursuit._memory import budget
-from pursuit._parameters import WHOLE, check_verbose, is_number, is_whole, is_word
+from pursuit._parameters import (
+    check_jobs,
+    check_verbose,
+    is_number,
+    is_whole,
+    is_word,
+    random_numbers,
+)
 from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 # The largest number of neighbours that "auto" compares.
 MOST_NEIGHBORS = 80
@@ -24,15 +34,33 @@ MOST_NEIGHBORS = 80
 _FEW_ROWS, _MANY_COPIES = 50, 5
 
 
+def without_weights(others: str) -> Callable[[Fit], Fit]:
+    """Return a decorator of ``fit`` that says so where weights are given.
+
+    The signature is left as it is: a parameter would tell scikit-learn that there are
+    weights.  ``others`` names models that take some.
+    """
+
+    def decorate(fit: Fit) -> Fit:
+        @wraps(fit)
+        def fit_without(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if "sample_weight" in kwargs:
+                raise TypeError(
+                    f"{type(self).__name__}.fit() takes no sample_weight: neighbours "
+                    f"have no weights. {others} take some."
+                )
+            return fit(self, *args, **kwargs)
+
+        return cast(Fit, fit_without)
+
+    return decorate
+
+
 def thread_count(n_jobs: int | None) -> int:
     """Return how many threads to use; None: as many as BLAS may."""
     if n_jobs is None:
         return allowed_threads()
-    if not is_number(n_jobs) or not isinstance(n_jobs, WHOLE) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for all "
-            "processors, or None; not 0."
-        )
+    check_jobs(n_jobs)
     return int(effective_n_jobs(n_jobs))
 
 
@@ -47,7 +75,7 @@ def check_shared(estimator: Any, least_left_out: int) -> None:
         check_whole("n_neighbors", estimator.n_neighbors, 1, " or 'auto'")
     check_whole("loo_samples", estimator.loo_samples, least_left_out)
     budget(estimator.max_memory)
-    check_random_state(estimator.random_state)
+    random_numbers(estimator.random_state)
     thread_count(estimator.n_jobs)
     check_verbose(estimator.verbose)
     check_search(estimator.search)

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_scale,
     check_verbose,
     positive_number,
+    random_numbers,
     thread_limit,
     whole_number,
 )
@@ -38,7 +39,8 @@ from pursuit.densities.search import (
     search,
 )
 from pursuit.estimators._densities import ScoredDensity, check_bandwidth
-from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._weights import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 
 # Numbers of neighbours that `tuning_grid` offers.
@@ -260,7 +262,7 @@ class LocalGaussianMixture(ScoredDensity):
         """
         check_is_fitted(self)
         n = whole_number("n_samples", n_samples, 0)
-        points = self._gaussians.sample(n, check_random_state(random_state))
+        points = self._gaussians.sample(n, random_numbers(random_state))
         return self._data.frame.outside(points)
 
 

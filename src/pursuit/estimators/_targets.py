@@ -1,19 +1,39 @@
-"""What is asked of targets: classes, their weights, and numbers of a fit scale."""
+"""What is asked of targets: numbers of a fit scale, or classes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
-
-from pursuit._parameters import is_number
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
 
 # Targets that vary, but by less than this, have squares that underflow.
 _SMALLEST_SPREAD = 1e-140
 
+
 # -- numbers -------------------------------------------------------------------------
+
+
+def as_numbers(y: Any) -> Any:
+    """Return targets with numbers for words and objects, or say that they are none.
+
+    What is missing becomes NaN, which scikit-learn's checks refuse.
+    """
+    if sparse.issparse(y):
+        raise TypeError("y is sparse, but dense targets are required: use y.toarray().")
+    values = np.asarray(y)
+    if y is None or values.dtype.kind not in "OSU":
+        return y
+    try:
+        if hasattr(y, "isna"):  # of pandas, whose NA is no number
+            return y.to_numpy(np.float64, na_value=np.nan)
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y holds what is no number ({error}): a regressor needs numbers; for "
+            "classes take a classifier, such as KMPClassifier."
+        ) from error
 
 
 def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> None:
@@ -52,49 +72,17 @@ def n_targets(y: Any) -> int:
 # -- classes -------------------------------------------------------------------------
 
 
-def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:
-    """Raise a ValueError unless rows of two classes, at least, have weight."""
-    present = np.unique(codes[weight > 0])
-    if len(present) > 1:
-        return
-    if len(np.unique(codes)) < 2:
+def class_codes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes in order, and each row's place among them."""
+    if y.dtype.kind == "O" and any(label is None for label in y):
+        raise ValueError("y has labels that are missing (None): leave these rows out.")
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y}))
         raise ValueError(
-            "y holds one class only; a classifier needs at least two classes."
-        )
-    raise ValueError(
-        "Only one class has rows of positive weight (sample_weight, class_weight); a "
-        "classifier needs at least two classes."
-    )
-
-
-def class_weights(class_weight: Any, classes: np.ndarray, y: Any) -> np.ndarray:
-    """Return the weight of each class, or say what is wrong with one."""
-    if class_weight is None:
-        return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return compute_class_weight("balanced", classes=classes, y=y)
-    if not isinstance(class_weight, Mapping):
-        raise ValueError(
-            f"class_weight={class_weight!r} must be a dict from class to weight, "
-            "'balanced' or None."
-        )
-    return _of_mapping(class_weight, classes)
-
-
-def _of_mapping(given: Mapping[Any, Any], classes: np.ndarray) -> np.ndarray:
-    """Return the weights of the classes; one that is not mentioned has weight 1."""
-    known = classes.tolist()
-    for label, weight in given.items():
-        if not is_number(weight) or not 0 <= weight < np.inf:
-            raise ValueError(
-                f"class_weight={given!r} gives the class {label!r} the weight "
-                f"{weight!r}: weights must be finite numbers of 0 or more."
-            )
-    unknown = [label for label in given if label not in known]
-    # A fold may lack a class; a name that is wrong leaves another without a weight.
-    if unknown and any(label not in given for label in known):
-        raise ValueError(
-            f"class_weight={given!r} mentions {unknown[0]!r}, which is no class of y: "
-            f"these are {', '.join(map(repr, known))}."
-        )
-    return np.array([float(given.get(label, 1.0)) for label in known])
+            f"y holds labels of types that have no common order ({kinds}): make them "
+            "all words, or all numbers."
+        ) from error
+    check_classification_targets(y)
+    return classes, codes

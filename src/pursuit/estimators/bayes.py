@@ -12,8 +12,7 @@ from sklearn.base import (
     clone,
 )
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import (
     check_choice,
@@ -31,7 +30,9 @@ from pursuit.densities.posteriors import (
     log_posteriors,
 )
 from pursuit.estimators._densities import check_density, fit_density, held_out_scores
-from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._targets import class_codes
+from pursuit.estimators._weights import check_sample_weight
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -152,10 +153,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         self._check()
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
         weight = check_sample_weight(sample_weight, len(y))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = class_codes(y)
         check_classes(self.classes_)
         shares = np.bincount(codes, weight) / weight.sum()
         self.class_prior_ = _priors(self.priors, shares)

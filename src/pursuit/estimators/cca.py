@@ -6,39 +6,41 @@ import copy
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit import bounds
 from pursuit._parameters import (
     check_choice,
     check_flag,
-    check_squares,
     is_whole,
     number_from_zero,
     positive_number,
     whole_between,
     whole_number,
 )
-from pursuit.components.canonical import canonical_directions, correlations
+from pursuit.components.canonical import correlations, variates
 from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
 from pursuit.estimators._components import (
     PARAMETERS,
     SecondView,
-    bound_kernel,
-    check_square_or_support,
     choosing,
     is_precomputed,
 )
-from pursuit.expansions import kernel_blocks
-from pursuit.kernels import Kernel
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._views import (
+    NAMES,
+    View,
+    accepted,
+    bound_kernels,
+    second_view,
+)
 
 
 class SparseKernelCCA(  # noqa: D101
@@ -112,6 +114,10 @@ class SparseKernelCCA(  # noqa: D101
 
     Notes
     -----
+    Used as scikit-learn's ``CCA``, but for two things: :meth:`fit_transform` returns
+    the variates of the first view only, as a step of a pipeline must, and :meth:`score`
+    is the mean correlation, as there is no prediction of `y`.
+
     With l rows on which the choice is made and N pairs, it costs O(l² N) time and
     O(l²) memory or `max_memory` for each view.
 
@@ -188,7 +194,7 @@ class SparseKernelCCA(  # noqa: D101
         """
         self._check_parameters()
         X, Y = self._validated(X, y)
-        kernels = self._kernels_of(X, Y)
+        kernels = bound_kernels(self, X, Y)
         contents = None if None in kernels else X
         wanted = 100 if self.max_support is None else int(self.max_support)
         how = choosing(self, contents, X.shape[0], wanted)
@@ -207,7 +213,7 @@ class SparseKernelCCA(  # noqa: D101
         )
         self._set_path(path, *points)
         self.stop_reason_ = REASONS[path.stop_reason]
-        scores = self._scores(0, X), self._scores(1, Y)
+        scores = self._scores_of(X, Y)
         self.correlations_ = correlations(*scores)
         self._gaps = np.abs(scores[0] - scores[1])
         return self
@@ -219,20 +225,6 @@ class SparseKernelCCA(  # noqa: D101
         check_choice("criterion", self.criterion, ("correlation", "covariance"))
         number_from_zero("alpha", self.alpha)
 
-    @property
-    def _kernel_parameters(self) -> tuple[Any, Any]:
-        return self.kernel, self.kernel if self.kernel_y is None else self.kernel_y
-
-    def _kernels_of(self, X: Any, Y: Any) -> tuple[Kernel | None, ...]:
-        is_same = isinstance(self.gamma_y, str) and self.gamma_y == "same"
-        gammas = self.gamma, self.gamma if is_same else self.gamma_y
-        return tuple(
-            bound_kernel(kernel, gamma, self.degree, self.coef0, Z, name)
-            for kernel, gamma, Z, name in zip(
-                self._kernel_parameters, gammas, (X, Y), ("X", "y"), strict=True
-            )
-        )
-
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         if y is None:
             raise ValueError(
@@ -242,47 +234,23 @@ class SparseKernelCCA(  # noqa: D101
         X = validate_data(
             self,
             X,
-            accept_sparse=self._accepted(0),
+            accept_sparse=accepted(self, 0),
             dtype=np.float64,
             ensure_min_samples=2,
         )
-        Y = self._second_view(y)
+        Y = second_view(self, y)
         check_consistent_length(X, Y)
         self._n_features_y = Y.shape[1]
         self._second = SecondView(self.n_components)
         self._second.check_names(y, reset=True)
         return X, Y
 
-    def _accepted(self, view: int) -> Any:
-        return False if is_precomputed(self._kernel_parameters[view]) else "csr"
-
-    def _second_view(self, y: Any) -> Any:
-        Y = check_array(
-            y,
-            accept_sparse=self._accepted(1),
-            dtype=np.float64,
-            ensure_2d=False,
-            input_name="y",
-        )
-        return Y.reshape(-1, 1) if Y.ndim == 1 else Y
-
     def _set_path(self, path: PairedPath, x_points: Any, y_points: Any) -> None:
         """Find the canonical variates in the chosen subspaces."""
-        n = len(path)
-        directions = canonical_directions(path, self.center, float(self.alpha))
-        self.n_components_ = min(int(self.n_components), directions[0].shape[1])
-        if not self.n_components_:
-            raise ValueError("One of the views is constant on the training rows.")
-        views = (path.first, path.second)
-        self.x_weights_, self.y_weights_ = (
-            solve_triangular(view.triangle.T, W[:, : self.n_components_]).T
-            for view, W in zip(views, directions, strict=True)
-        )
-        self._offsets = tuple(
-            view.means @ W[:, : self.n_components_] * float(self.center)
-            for view, W in zip(views, directions, strict=True)
-        )
-        self.path_, self.support_, self.n_support_ = path, path.atoms, n
+        found = variates(path, self.center, float(self.alpha), int(self.n_components))
+        (self.x_weights_, self.y_weights_), self._offsets = found
+        self.n_components_ = len(self.x_weights_)
+        self.path_, self.support_, self.n_support_ = path, path.atoms, len(path)
         self.x_support_vectors_, self.y_support_vectors_ = x_points, y_points
 
     def truncate(self, n: int) -> SparseKernelCCA:
@@ -339,7 +307,7 @@ class SparseKernelCCA(  # noqa: D101
         """
         check_is_fitted(self, "x_weights_")
         if y is None:
-            return self._scores(0, self._checked(X))
+            return self._views[0].scores(self._checked(X))
         x_scores, y_scores = self._both_scores(X, y)
         # What scikit-learn makes of the first view alone tells what was asked for.
         kind = type(self.transform(X[:1])).__module__.partition(".")[0]
@@ -351,12 +319,19 @@ class SparseKernelCCA(  # noqa: D101
     def _both_scores(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         X, Y = self._checked(X), self._checked_second(y)
         check_consistent_length(X, Y)
-        return self._scores(0, X), self._scores(1, Y)
+        return self._scores_of(X, Y)
+
+    def _scores_of(self, X: Any, Y: Any) -> tuple[np.ndarray, np.ndarray]:
+        first, second = self._views
+        return first.scores(X), second.scores(Y)
 
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         """Fit, and return the canonical variates of the first view.
 
-        What a pipeline hands on.  ``fit(X, y).transform(X, y)`` gives those of both.
+        Not both, as scikit-learn's ``CCA`` does, which for that reason cannot stand
+        before another step in a pipeline.  For both write
+        ``x_scores, y_scores = model.fit(X, y).transform(X, y)``, which means the same
+        with either class.
 
         Parameters
         ----------
@@ -443,32 +418,31 @@ class SparseKernelCCA(  # noqa: D101
         dimension = 2 * k + int(self.center)
         return bounds.cca(m, k, t, dimension=dimension, delta=delta)
 
-    def _scores(self, view: int, Z: Any) -> np.ndarray:
-        """Return the variates of one view."""
-        kernel, offset = self._kernels[view], self._offsets[view]
-        weights = (self.x_weights_, self.y_weights_)[view]
-        points = (self.x_support_vectors_, self.y_support_vectors_)[view]
-        if kernel is None:
-            n = (self.n_features_in_, self._n_features_y)[view]
-            Z = check_square_or_support(Z, n, self.support_, ("X", "y")[view])
-        elif kernel.takes_squares:
-            check_squares(Z, ("X", "y")[view])
-        out = np.empty((Z.shape[0], self.n_components_))
-        for rows, K in kernel_blocks(kernel, Z, points):
-            np.matmul(K, weights.T, out=out[rows])
-            out[rows] -= offset
-        return out
+    @property
+    def _views(self) -> tuple[View, ...]:
+        return tuple(
+            View(name, kernel, points, self.support_, n_features, weights, offset)
+            for name, kernel, points, n_features, weights, offset in zip(
+                NAMES,
+                self._kernels,
+                (self.x_support_vectors_, self.y_support_vectors_),
+                (self.n_features_in_, self._n_features_y),
+                (self.x_weights_, self.y_weights_),
+                self._offsets,
+                strict=True,
+            )
+        )
 
     def _checked(self, X: Any) -> Any:
         is_short = getattr(X, "shape", (0, 0))[1:] == (self.n_support_,)
         if self._kernels[0] is None and is_short:
             return check_array(X, dtype=np.float64)
         return validate_data(
-            self, X, reset=False, accept_sparse=self._accepted(0), dtype=np.float64
+            self, X, reset=False, accept_sparse=accepted(self, 0), dtype=np.float64
         )
 
     def _checked_second(self, y: Any) -> Any:
-        Y = self._second_view(y)
+        Y = second_view(self, y)
         expected = {self._n_features_y}
         if self._kernels[1] is None:
             expected.add(self.n_support_)

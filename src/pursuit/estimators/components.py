@@ -13,7 +13,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import (
     WHOLE,
@@ -43,6 +43,7 @@ from pursuit.estimators._components import (
     choosing,
     is_precomputed,
 )
+from pursuit.estimators._inputs import validate_data
 from pursuit.expansions import kernel_blocks
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from pursuit._callbacks import with_callbacks
 from pursuit._parameters import check_choice
@@ -19,12 +18,16 @@ from pursuit.estimators._base import (
     BaseKMP,
     parameters,
 )
-from pursuit.estimators._planning import check_sample_weight
 from pursuit.estimators._targets import (
-    check_class_count,
+    as_numbers,
     check_target_scale,
-    class_weights,
+    class_codes,
     n_targets,
+)
+from pursuit.estimators._weights import (
+    check_class_count,
+    check_sample_weight,
+    class_weights,
 )
 from pursuit.losses import Logistic, Poisson, is_named
 
@@ -105,6 +108,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         """
         if not self._takes_several:
             self._check_one_target(y)
+        y = as_numbers(y)
         how = {"multi_output": self._takes_several, "y_numeric": True}
         X, y = self._validated(X, y, **how)
         Y = np.asarray(y, dtype=np.float64)
@@ -336,10 +340,10 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         """
         check_choice("multiclass", self.multiclass, ("shared", "ovr"))
         X, y = self._validated(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = class_codes(y)
         weight = check_sample_weight(sample_weight, len(codes))
-        weight = weight * class_weights(self.class_weight, self.classes_, y)[codes]
+        of_class = class_weights(self.class_weight, self.classes_, codes, weight)
+        weight = weight * of_class[codes]
         check_class_count(weight, codes)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1

@@ -7,14 +7,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.utils import Bunch, check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Bunch, check_array
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_flag,
     check_verbose,
     positive_number,
+    random_numbers,
     thread_limit,
     whole_number,
 )
@@ -33,7 +34,8 @@ from pursuit.densities.search import (
     warn_of_no_width,
 )
 from pursuit.estimators._densities import ScoredDensity, check_bandwidth
-from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._weights import check_sample_weight
 
 # Widths and bandwidths that "auto" compares at first, in octaves above the typical
 # distance of a nearest neighbour; more follow up to the spread of the data.
@@ -165,7 +167,7 @@ class LocalGaussianDensity(ScoredDensity):
         check_flag("normalize", self.normalize)
         budget(self.max_memory)
         thread_limit(self.n_jobs)
-        check_random_state(self.random_state)
+        random_numbers(self.random_state)
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
@@ -182,7 +184,7 @@ class LocalGaussianDensity(ScoredDensity):
         return self
 
     def _checked_log_mass(self) -> float:
-        log_mass, error = self._log_mass(10_000, check_random_state(self.random_state))
+        log_mass, error = self._log_mass(10_000, random_numbers(self.random_state))
         if not error <= _LARGEST_ERROR:
             warnings.warn(
                 f"The mass that normalize=True divides by has a relative standard "
@@ -331,7 +333,7 @@ class LocalGaussianDensity(ScoredDensity):
         """
         check_is_fitted(self, "bandwidth_")
         n = whole_number("n_samples", n_samples, 2)
-        rng = check_random_state(
+        rng = random_numbers(
             self.random_state if random_state is None else random_state
         )
         log_mass, error = self._log_mass(n, rng)

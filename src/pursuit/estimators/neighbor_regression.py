@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
-from pursuit._parameters import check_scale, check_squares, is_word
+from pursuit._parameters import check_scale, check_squares, is_word, random_numbers
+from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._local_parameters import (
     MOST_NEIGHBORS,
     check_penalty,
@@ -18,7 +18,9 @@ from pursuit.estimators._local_parameters import (
     limited_threads,
     rows_left_out_together,
     thread_count,
+    without_weights,
 )
+from pursuit.estimators._targets import as_numbers
 from pursuit.neighbors.leave_one_out import Table
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
@@ -121,6 +123,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @without_weights("KMPRegressor and NadarayaWatson")
     def fit(self, X: Any, y: Any) -> HKNNRegressor:
         """Keep the training points; choose by leave-one-out what is to be chosen.
 
@@ -139,7 +142,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         X, y = validate_data(
             self,
             X,
-            y,
+            as_numbers(y),
             dtype=[np.float64, np.float32],
             order="C",
             multi_output=True,
@@ -205,7 +208,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         self, numbers: np.ndarray, penalties: np.ndarray, sets: np.ndarray
     ) -> Table:
         n = len(self._points)
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = random_numbers(0 if self.random_state is None else self.random_state)
         rows = np.sort(rng.choice(n, min(self.loo_samples, n), replace=False))
         X, Y = self._points[rows], self._values[rows]
         # The deviation of a constant output is round-off.

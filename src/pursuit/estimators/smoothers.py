@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_classes,
     check_scale,
     check_squares,
+    finite_number,
     positive_number,
+    whole_number,
 )
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities.smoothing import (
@@ -22,7 +23,9 @@ from pursuit.densities.smoothing import (
     squared_distances_to_means,
     weighted_means,
 )
-from pursuit.estimators._planning import check_sample_weight
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._targets import as_numbers, class_codes
+from pursuit.estimators._weights import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
 
 # Words for a width that kernels know.
@@ -125,7 +128,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         X, y = validate_data(
             self,
             X,
-            y,
+            as_numbers(y),
             accept_sparse="csr",
             dtype=np.float64,
             multi_output=True,
@@ -296,10 +299,9 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
         weight = check_sample_weight(sample_weight, len(y))
         used = np.flatnonzero(weight > 0)
-        self.classes_, codes = np.unique(y[used], return_inverse=True)
+        self.classes_, codes = class_codes(y[used])
         check_classes(self.classes_)
         self._X, self._weight = X[used], weight[used]
         self._shares = np.zeros((len(used), len(self.classes_)))
@@ -378,6 +380,8 @@ def _bound(estimator: Any, gamma: float | str, more: tuple[str, ...] = ()) -> Ke
 
     ``more`` names words for gamma that the kernel itself does not know.
     """
+    whole_number("degree", estimator.degree, 1)
+    finite_number("coef0", estimator.coef0)
     kernel = as_kernel(
         estimator.kernel, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0
     )

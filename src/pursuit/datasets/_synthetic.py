@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import check_random_state
 
-from ._parameters import (
+from pursuit._parameters import (
     number_from_zero,
     positive_number,
+    random_numbers,
     whole_between,
     whole_number,
 )
@@ -48,7 +48,7 @@ def make_spiral(
     """
     whole_number("n_samples", n_samples, 1)
     number_from_zero("noise", noise)
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     t = rng.uniform(_FIRST, _LAST, n_samples)
     return _curve(t) + noise * rng.standard_normal((n_samples, 2))
 
@@ -128,7 +128,7 @@ def make_ripley(
     the Royal Statistical Society B 56, 409-456, 1994.
     """
     whole_number("n_samples", n_samples, 1)
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     y = (np.arange(n_samples) >= n_samples // 2).astype(np.int64)
     means = _RIPLEY_MEANS[y, rng.randint(2, size=n_samples)]
     noise = np.sqrt(_RIPLEY_VARIANCE) * rng.standard_normal((n_samples, 2))
@@ -216,7 +216,7 @@ def make_strong_dimensions(
     whole_between("n_strong", n_strong, 0, n_features, "the number of features")
     number_from_zero("decay", decay)
     number_from_zero("strength", strength)
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     variances = np.ones(n_features)
     t = np.arange(1, n_strong + 1)
     variances[:n_strong] = strength * (n_strong / t) ** decay
@@ -248,7 +248,7 @@ def make_interlocked(
     """
     whole_number("n_samples", n_samples, 1)
     number_from_zero("noise", noise)
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     y = (np.arange(n_samples) >= n_samples // 2).astype(np.int64)
     t = np.pi * rng.uniform(size=n_samples) + np.pi * y
     ring = np.column_stack([np.cos(t) + y, np.sin(t) + 0.5 * y])
@@ -280,7 +280,7 @@ def make_far_cluster(
     """
     for name, n in [("n_upper", n_upper), ("n_lower", n_lower), ("n_far", n_far)]:
         whole_number(name, n, 0)
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     upper = rng.uniform((-2.5, 0.2), (2.5, 1.5), size=(n_upper, 2))
     lower = rng.uniform((-2.5, -1.5), (2.5, -0.2), size=(n_lower, 2))
     far = rng.normal((9.0, -6.0), 0.6, size=(n_far, 2))

@@ -1,0 +1,23 @@
+"""What the numbers that bounds are computed from must be."""
+
+from __future__ import annotations
+
+from math import inf
+
+from pursuit._parameters import is_number
+
+
+def check_counts(**values: float) -> None:
+    """Raise a ValueError unless these are numbers of at least 0, or 1 of rows."""
+    for name, value in values.items():
+        least = 1 if name == "n_samples" else 0
+        if not (is_number(value) and least <= value < inf):
+            raise ValueError(
+                f"{name}={value!r} must be a finite number of at least {least}."
+            )
+
+
+def check_share(name: str, part: float, of: str, whole: float) -> None:
+    """Raise a ValueError if a part is more than the whole."""
+    if part > whole:
+        raise ValueError(f"{name}={part!r} must be at most {of}={whole!r}.")

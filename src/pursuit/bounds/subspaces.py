@@ -1,0 +1,169 @@
+"""Bounds on the expected residual of a subspace of the kernel's features."""
+
+from __future__ import annotations
+
+from math import e, inf, log, sqrt
+
+import numpy as np
+
+from pursuit._bound import Bound, BoundCurve
+from pursuit._parameters import positive_number, probability
+from pursuit.bounds._checks import check_counts, check_share
+
+
+def kpca_compression(
+    n_samples: int,
+    n_chosen: int,
+    mean_residual: float,
+    *,
+    sup: float = 1.0,
+    delta: float = 0.05,
+) -> Bound:
+    r"""Bound the expected residual of a subspace spanned by training points.
+
+    .. math:: \hat r_t + \sqrt{\frac{R^2}{2(m-t)} \left[
+        t \ln\frac{em}{t} + \ln\frac{2m}{\delta} \right]}
+
+    Theorem 2, and with ``R = 1`` (Gaussian kernel) Corollary 1, before the minimum
+    over ``t`` is taken: they hold for all ``t`` at once, and more points only lower
+    the residual, so the lowest value so far bounds every larger subspace.
+
+    Parameters
+    ----------
+    n_samples : int
+        ``m``.
+    n_chosen : int
+        ``t``, points that span the subspace.
+    mean_residual : float
+        The mean of ``|phi(x) - P phi(x)|**2`` over the ``m - t`` other rows.
+    sup : float
+        ``R``, the largest value that the residual can take: that of ``k(x, x)``.
+    delta : float
+        The probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes independent rows and a known ``sup``.  The choice of the points may depend
+    on the rows in any way.  Printed with ``R`` under the root, which Hoeffding's
+    inequality gives only for ``R = 1``.
+
+    References
+    ----------
+    .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
+    """
+    check_counts(n_samples=n_samples, n_chosen=n_chosen, mean_residual=mean_residual)
+    check_share("n_chosen", n_chosen, "n_samples", n_samples)
+    penalty = compression_penalty(n_samples, n_chosen, sup=sup, delta=delta)
+    return Bound(mean_residual + penalty, sup)
+
+
+def compression_penalty(
+    n_samples: int, n_chosen: int, *, sup: float, delta: float
+) -> float:
+    """Return what :func:`kpca_compression` adds to the residual: it grows with size."""
+    m, t, delta = n_samples, n_chosen, probability("delta", delta)
+    positive_number("sup", sup)
+    if m == t:
+        return inf
+    nats = t * log(e * m / t) if t else 0.0
+    nats += log(2 * m / delta)
+    return sup * sqrt(nats / (2 * (m - t)))
+
+
+def kpca_eigenvalues(
+    n_samples: int,
+    n_components: int,
+    tail: float,
+    mean_squared_diagonal: float,
+    *,
+    sup: float = 1.0,
+    delta: float = 0.05,
+) -> Bound:
+    r"""Bound the expected residual of kernel PCA by the eigenvalues it leaves out.
+
+    .. math:: \frac1m \sum_{j>t} \lambda_j + \frac{1+\sqrt t}{\sqrt m}
+        \sqrt{\frac2m \sum_i k(x_i, x_i)^2} + R^2 \sqrt{\frac{18}{m}
+        \ln\frac{2m}{\delta}}
+
+    before the minimum over ``t``, as in :func:`kpca_compression`.
+
+    Parameters
+    ----------
+    n_samples : int
+        ``m``.
+    n_components : int
+        ``t``.
+    tail : float
+        The sum of the eigenvalues of the (not centred) kernel matrix after the first
+        ``t``.
+    mean_squared_diagonal : float
+        The mean of ``k(x, x)**2`` over the rows.
+    sup : float
+        ``R**2``, the largest ``k(x, x)``.
+    delta : float
+        The probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes independent rows and a known ``sup``.
+
+    References
+    ----------
+    .. [1] J. Shawe-Taylor, C. Williams, N. Cristianini and J. Kandola, "On the
+       eigenspectrum of the Gram matrix and the generalization error of kernel-PCA",
+       IEEE Transactions on Information Theory 51, 2510-2522, 2005.
+    """
+    check_counts(n_samples=n_samples, n_components=n_components, tail=tail)
+    check_counts(mean_squared_diagonal=mean_squared_diagonal)
+    check_share("n_components", n_components, "n_samples", n_samples)
+    positive_number("sup", sup)
+    m, t = n_samples, n_components
+    value = tail / m + (1 + sqrt(t)) / sqrt(m) * sqrt(2 * mean_squared_diagonal)
+    value += sup * sqrt(18 / m * log(2 * m / probability("delta", delta)))
+    return Bound(value, sup)
+
+
+def kpca_curve(
+    K: np.ndarray,
+    n_components: int | None = None,
+    *,
+    sup: float | None = None,
+    delta: float = 0.05,
+) -> BoundCurve:
+    """Return :func:`kpca_eigenvalues` at 0, 1, ... components of a kernel matrix.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, m)
+        Kernel values of the training rows, not centred.
+    n_components : int, optional
+        The most components; all if not given.
+    sup : float, optional
+        The largest value that ``k(x, x)`` can take; that among the rows if not given.
+    delta : float
+        The probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes what :func:`kpca_eigenvalues` does.  Costs O(m³), for all eigenvalues.
+
+    References
+    ----------
+    .. [1] As :func:`kpca_eigenvalues`.
+    """
+    K = np.asarray(K, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all():
+        raise ValueError(f"K of shape {K.shape} must be square and finite.")
+    m = len(K)
+    diagonal = np.diagonal(K)
+    sup = float(diagonal.max()) if sup is None else sup
+    values = np.maximum(np.linalg.eigvalsh(K)[::-1], 0.0)
+    tails = np.append(values[::-1].cumsum()[::-1], 0.0)
+    last = m if n_components is None else min(n_components, m)
+    check_counts(n_components=last)
+    square = float(np.mean(diagonal**2))
+    found = [
+        kpca_eigenvalues(m, t, float(tails[t]), square, sup=sup, delta=delta)
+        for t in range(last + 1)
+    ]
+    return BoundCurve("eigenvalues", np.array(found, dtype=np.float64), sup)

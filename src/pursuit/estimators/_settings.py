@@ -1,0 +1,144 @@
+"""The parameters of a pursuit that speak for themselves: each checked, and resolved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pursuit._parameters import (
+    check_choice,
+    check_flag,
+    check_jobs,
+    check_verbose,
+    finite_number,
+    is_number,
+    is_whole,
+    positive_number,
+    probability,
+    row_count,
+    whole_number,
+)
+from pursuit.losses import Loss, Squared
+from pursuit.path_bounds import KINDS, BoundRule, check_rule, default_kind
+from pursuit.problem import METHODS, Judge
+from pursuit.selection import CV_PATIENCE
+from pursuit.stopping import Patience
+
+SELECTIONS = ("cv", "loo", "validation", "bound", None)
+
+
+def check_words(estimator: Any) -> None:
+    """Check the parameters that are words or flags, and that they go together."""
+    check_choice("method", estimator.method, METHODS)
+    check_choice("selection", estimator.selection, SELECTIONS)
+    for name in ("fit_intercept", "redraw_candidates"):
+        check_flag(name, getattr(estimator, name))
+    whole_number("degree", estimator.degree, 1)
+    finite_number("coef0", estimator.coef0)
+    probability("validation_fraction", estimator.validation_fraction)
+    check_jobs(estimator.n_jobs)
+    check_verbose(estimator.verbose)
+    if estimator.selection == "loo" and estimator.method == "basic":
+        raise ValueError(
+            "selection='loo' needs a least-squares fit at each step, which "
+            "method='basic' does not make: use method='back-fitting' or "
+            "'pre-fitting', or selection='cv'."
+        )
+
+
+def check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
+    """Check what has to do with the loss, and that it goes together."""
+    every = estimator.backfit_every
+    if not is_whole(every, 1):
+        raise ValueError(
+            f"backfit_every={every!r} must be a whole number of at least 1: after how "
+            "many steps all coefficients are optimised again."
+        )
+    if estimator.selection != "loo":
+        return
+    if type(loss) is not Squared or every != 1:
+        raise ValueError(
+            "selection='loo' needs loss='squared' and backfit_every=1, for which "
+            "leave-one-out errors have a closed form: use selection='cv'."
+        )
+    if score is not None:
+        raise ValueError(
+            "selection='loo' knows the squared leave-one-out error only, not "
+            f"scoring={estimator.scoring!r}: use selection='cv'."
+        )
+
+
+def number(
+    name: str, value: Any, low: float, high: float = np.inf, word: str | None = None
+) -> float:
+    """Return a number in the range; ``word`` is what may be said instead of one."""
+    if not is_number(value) or not low <= value <= high or not np.isfinite(value):
+        upper = "" if high == np.inf else f" and at most {high:g}"
+        instead = "" if word is None else f", or {word!r}"
+        raise ValueError(
+            f"{name}={value!r} must be a finite number of at least {low:g}{upper}"
+            f"{instead}."
+        )
+    return float(value)
+
+
+def max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
+    """Return how many steps there may be."""
+    value = estimator.max_support
+    if value is None:
+        wanted = int(np.clip(10 * np.sqrt(n_distinct), 100, 1000))
+    else:
+        wanted = row_count("max_support", value, n_distinct, (None,))
+    # The basic method may come back to a point any number of times.
+    return wanted if estimator.method == "basic" else min(wanted, n_candidates)
+
+
+def tolerance(value: Any) -> float | str:
+    """Return how much worse than the best a smaller size may be."""
+    if isinstance(value, str) and value == "1se":
+        return value
+    return number("size_tolerance", value, low=0.0, word="1se")
+
+
+def patience(value: Any, selection: str | None) -> Patience:
+    """Return when a size that may be the best is waited for no longer."""
+    if value is None:
+        return Patience(5) if selection == "loo" else CV_PATIENCE
+    if not is_whole(value, 1):
+        raise ValueError(
+            f"patience={value!r} must be a whole number of at least 1, or None."
+        )
+    return Patience(int(value))
+
+
+def bound(estimator: Any, is_class: bool, n_outputs: int, loss: Loss) -> BoundRule:
+    """Return which bound chooses the size; checked only where one does."""
+    check_choice("bound", estimator.bound, ("auto", *KINDS))
+    alpha = estimator.bound_alpha
+    if alpha is not None:
+        positive_number("bound_alpha", alpha)
+    delta = probability("delta", estimator.delta)
+    is_named = estimator.bound != "auto"
+    rule = BoundRule(
+        estimator.bound if is_named else default_kind(is_class), alpha, delta
+    )
+    if estimator.selection == "bound":
+        check_rule(rule, is_class, n_outputs)
+        if not is_class and not loss.is_identity_linked:
+            raise ValueError(
+                f"selection='bound' is about functions in the span of kernels, which "
+                f"loss={estimator.loss!r} transforms: use selection='cv'."
+            )
+    return rule
+
+
+def dtype(value: Any) -> np.dtype:
+    """Return in which type kernel values are stored."""
+    for dtype in (np.dtype("float64"), np.dtype("float32")):
+        try:
+            if value is not None and np.dtype(value) == dtype:
+                return dtype
+        except TypeError:
+            break
+    raise ValueError(f"dtype={value!r} must be 'float64' or 'float32'.")

@@ -1,0 +1,100 @@
+"""The two views of canonical correlations: their kernels, and each one's variates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from pursuit._parameters import check_squares, is_word
+from pursuit.estimators._components import (
+    bound_kernel,
+    check_square_or_support,
+    is_precomputed,
+)
+from pursuit.estimators._inputs import check_kind
+from pursuit.expansions import kernel_blocks
+from pursuit.kernels import Kernel
+
+# What users call them.
+NAMES = ("X", "y")
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One view of a fitted model.
+
+    Attributes
+    ----------
+    name : {"X", "y"}
+    kernel : Kernel or None
+        None for kernel values computed beforehand.
+    points : array or CSR of shape (n_support, n_features)
+        The chosen ones.
+    support : ndarray of shape (n_support,)
+        Their training rows.
+    n_features : int
+        The columns that the view had at the fit.
+    weights : ndarray of shape (n_components, n_support)
+        Of the chosen points' images in the variates.
+    offset : ndarray of shape (n_components,)
+        The variates' means before they were centred.
+    """
+
+    name: str
+    kernel: Kernel | None
+    points: Any
+    support: np.ndarray
+    n_features: int
+    weights: np.ndarray
+    offset: np.ndarray
+
+    def scores(self, Z: Any) -> np.ndarray:
+        """Return the variates (n, n_components) of rows of this view."""
+        if self.kernel is None:
+            Z = check_square_or_support(Z, self.n_features, self.support, self.name)
+        elif self.kernel.takes_squares:
+            check_squares(Z, self.name)
+        out = np.empty((Z.shape[0], len(self.weights)))
+        for rows, K in kernel_blocks(self.kernel, Z, self.points):
+            np.matmul(K, self.weights.T, out=out[rows])
+            out[rows] -= self.offset
+        return out
+
+
+def kernel_parameters(estimator: Any) -> tuple[Any, Any]:
+    """Return what was given as the kernels of the two views."""
+    kernel, other = estimator.kernel, estimator.kernel_y
+    return kernel, kernel if other is None else other
+
+
+def bound_kernels(estimator: Any, X: Any, Y: Any) -> tuple[Kernel | None, ...]:
+    """Return the kernels of the two views, their widths numbers."""
+    gamma, other = estimator.gamma, estimator.gamma_y
+    gammas = gamma, gamma if is_word(other, "same") else other
+    return tuple(
+        bound_kernel(kernel, gamma, estimator.degree, estimator.coef0, Z, name)
+        for kernel, gamma, Z, name in zip(
+            kernel_parameters(estimator), gammas, (X, Y), NAMES, strict=True
+        )
+    )
+
+
+def accepted(estimator: Any, view: int) -> Any:
+    """Return which sparse format a view may have."""
+    return False if is_precomputed(kernel_parameters(estimator)[view]) else "csr"
+
+
+def second_view(estimator: Any, y: Any) -> Any:
+    """Return the second view as rows of numbers; one column may be given flat."""
+    check_kind(y, "y")
+    Y = check_array(
+        y,
+        accept_sparse=accepted(estimator, 1),
+        dtype=np.float64,
+        ensure_2d=False,
+        input_name="y",
+    )
+    return Y.reshape(-1, 1) if Y.ndim == 1 else Y

@@ -1,0 +1,118 @@
+"""Weights of rows and of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from pursuit._parameters import is_number
+from pursuit.estimators._inputs import check_kind
+
+# Sums of weights are squared.
+_LARGEST_TOTAL = 1e150
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Return sample weights as a float64 array, or say what is wrong with them."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, sample_weight)
+    weight = _numbers(sample_weight)
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one "
+            "weight for each sample."
+        )
+    if np.any(weight < 0):
+        raise ValueError(
+            f"sample_weight has negative values (the lowest is {weight.min():g}); "
+            "weights must be 0 or more."
+        )
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight is zero for all samples: nothing to fit.")
+    if weight.max() > _LARGEST_TOTAL / n_rows:
+        raise ValueError(
+            f"sample_weight has values up to {weight.max():.3g}, whose sum cannot be "
+            "squared: scale them down."
+        )
+    return weight
+
+
+def _numbers(sample_weight: Any) -> np.ndarray:
+    name = "sample_weight"
+    check_kind(sample_weight, name)
+    try:
+        return check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name=name
+        )
+    except (TypeError, ValueError) as error:
+        if name in str(error):
+            raise
+        raise ValueError(f"sample_weight holds what is no number: {error}") from error
+
+
+def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:
+    """Raise a ValueError unless rows of two classes, at least, have weight."""
+    present = np.unique(codes[weight > 0])
+    if len(present) > 1:
+        return
+    if len(np.unique(codes)) < 2:
+        raise ValueError(
+            "y holds one class only; a classifier needs at least two classes."
+        )
+    raise ValueError(
+        "Only one class has rows of positive weight (sample_weight, class_weight); a "
+        "classifier needs at least two classes."
+    )
+
+
+def class_weights(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Return the weight of each class, or say what is wrong with one.
+
+    ``codes`` (l,) are the rows' places in ``classes``, ``weight`` (l,) how often each
+    row counts.
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return _balanced(np.bincount(codes, weight, minlength=len(classes)))
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"class_weight={class_weight!r} must be a dict from class to weight, "
+            "'balanced' or None."
+        )
+    return _of_mapping(class_weight, classes)
+
+
+def _balanced(totals: np.ndarray) -> np.ndarray:
+    """Return the weights that make the classes' totals equal, and keep their sum."""
+    present = totals > 0
+    # A class of weight 0 is as if absent.
+    share = totals.sum() / np.count_nonzero(present)
+    return np.divide(share, totals, out=np.zeros(len(totals)), where=present)
+
+
+def _of_mapping(given: Mapping[Any, Any], classes: np.ndarray) -> np.ndarray:
+    """Return the weights of the classes; one that is not mentioned has weight 1."""
+    known = classes.tolist()
+    for label, weight in given.items():
+        if not is_number(weight) or not 0 <= weight < np.inf:
+            raise ValueError(
+                f"class_weight={given!r} gives the class {label!r} the weight "
+                f"{weight!r}: weights must be finite numbers of 0 or more."
+            )
+    unknown = [label for label in given if label not in known]
+    # A fold may lack a class; a name that is wrong leaves another without a weight.
+    if unknown and any(label not in given for label in known):
+        raise ValueError(
+            f"class_weight={given!r} mentions {unknown[0]!r}, which is no class of y: "
+            f"these are {', '.join(map(repr, known))}."
+        )
+    return np.array([float(given.get(label, 1.0)) for label in known])

@@ -1,5 +1,8 @@
 """The engine against Fig. 9.3 as written, one pass a step, and scikit-learn's OMP.
 
+Ten folds of one dictionary by inner products of its atoms are compared with the same
+folds by passes.
+
     python benchmarks/bench_engine.py [--small]
 
 Ratios are of times measured in one run, the best of some repetitions each; all
@@ -12,6 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,9 @@ from sklearn.datasets import make_friedman1
 from sklearn.linear_model import orthogonal_mp
 
 from pursuit._atoms import Atoms
+from pursuit._gram import Gram
+from pursuit.folds import make_folds
+from pursuit.gram_pursuit import GramPursuit
 from pursuit.kernels import Gaussian, median_gamma
 from pursuit.problem import Problem
 from pursuit.pursuit import Pursuit
@@ -136,10 +143,47 @@ def against_no_speculation(n_rows: int, n_steps: int, dtype: Any) -> None:
     )
 
 
+def against_passes(n_rows: int, n_steps: int) -> None:
+    """Compare ten folds by inner products with ten folds by shared passes."""
+    X, y = data(n_rows)
+    A, ones = dictionary(X, 1.0), np.ones(n_rows)
+    problems = [
+        replace(
+            problem(y, n_rows, n_steps, alpha=1e-2),
+            weight=np.where(fold, 0.0, 1.0),
+            held_out=np.where(fold, 1.0, 0.0),
+            candidates=~fold,
+        )
+        for fold in make_folds(X, y, ones, 10, 0, False)
+    ]
+    passes, wanted = timed(lambda: folds_by_passes(A, problems), repeats=3)
+    products, found = timed(lambda: folds_by_products(A, problems), repeats=3)
+    print(
+        f"| ten folds by shared passes | l = M = {n_rows}, N = {n_steps} | "
+        f"{passes:.2f} s | {products:.3f} s | {passes / products:.1f} | "
+        f"{same(found.ravel(), wanted.ravel())} |"
+    )
+
+
+def folds_by_passes(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
+    atoms = atoms_of(A)
+    pursuits = [Pursuit(atoms, p) for p in problems]
+    run(atoms, pursuits)
+    return np.array([p.chosen for p in pursuits])
+
+
+def folds_by_products(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
+    atoms = atoms_of(A)
+    gram = Gram(A, [p.weight for p in problems])
+    pursuits = [GramPursuit(atoms, p, gram) for p in problems]
+    run(atoms, pursuits)
+    return np.array([p.chosen for p in pursuits])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--small", action="store_true", help="a quick look")
-    parser.add_argument("--only", choices=("figure", "omp", "speculation"))
+    parser.add_argument("--only", choices=("figure", "omp", "folds", "speculation"))
     args = parser.parse_args()
     small, n_steps = (1000, 60) if args.small else (4000, 200)
     large, n_long = (2000, 100) if args.small else (12000, 300)
@@ -150,6 +194,9 @@ def main() -> None:
         against_the_figure(small, n_steps)
     if args.only in (None, "omp"):
         against_omp(small, n_steps)
+    if args.only in (None, "folds"):
+        for n_rows in (500,) if args.small else (500, 1000, 2000, 4000):
+            against_passes(n_rows, n_steps)
     if args.only in (None, "speculation"):
         against_no_speculation(large, n_long, np.float64)
         against_no_speculation(large, n_long, np.float32)

@@ -22,7 +22,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import scale
 
 from pursuit import KMPClassifier, KMPRegressor, _interrupts, plan
-from pursuit._gram import Grams
+from pursuit._gram import Gram
 from pursuit.gram_pursuit import LEAST_RIDGE, GramPursuit
 from pursuit.pursuit import Pursuit
 from pursuit.running import run
@@ -30,18 +30,14 @@ from pursuit.selection import Sites, without
 
 METHODS = ("pre-fitting", "back-fitting")
 
-# One matrix for the weights, one beside that of larger weights, or only the latter.
-SHARING = {
-    "alone": lambda A, w: Grams(A, [w], True),
-    "apart": lambda A, w: Grams(A, [w, np.full_like(w, 2 * w.max())], True),
-    "rows taken out": lambda A, w: Grams(A, [w, np.full_like(w, 2 * w.max())], False),
-}
+# The weights alone, or beside larger ones.
+WEIGHTS = {"alone": lambda w: [w], "among": lambda w: [np.full_like(w, 9.0), w]}
 
 
-def gram_pursuit(D, Y, N, sharing="alone", dtype=np.float64, **how):
+def gram_pursuit(D, Y, N, among="alone", dtype=np.float64, **how):
     atoms, problem = atoms_of(D, dtype=dtype), problem_of(D, Y, N, **how)
-    grams = SHARING[sharing](atoms.stored, problem.weight)
-    pursuit = GramPursuit(atoms, problem, grams)
+    gram = Gram(atoms.stored, WEIGHTS[among](problem.weight))
+    pursuit = GramPursuit(atoms, problem, gram)
     run(atoms, [pursuit])
     return pursuit
 
@@ -49,33 +45,35 @@ def gram_pursuit(D, Y, N, sharing="alone", dtype=np.float64, **how):
 # -- inner products ----------------------------------------------------------------
 
 
+@pytest.mark.parametrize("is_even", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=named)
-@pytest.mark.parametrize("is_apart", [True, False])
-def test_inner_products_under_every_weighting(rng, is_apart, dtype):
+def test_inner_products_under_every_weighting(rng, dtype, is_even):
     A = rng.standard_normal((70, 1100)).astype(dtype)
     some = [rng.integers(0, 3, 1100).astype(float) for _ in range(3)]
-    some.append(np.maximum.reduce(some))
-    grams = Grams(A, some, is_apart)
+    some.append(np.full(1100, 2.0) if is_even else np.maximum.reduce(some))
+    gram = Gram(A, some)
+    wide = A.astype(np.float64)
+    np.testing.assert_array_equal(gram.matrix, gram.matrix.T)
     for w in some:
-        G, D = grams.of(w)
-        assert is_apart <= (len(D) == 0)
-        wide = A.astype(np.float64)
-        np.testing.assert_allclose(G - D.T @ D, (wide * w) @ wide.T, atol=1e-10)
-        np.testing.assert_array_equal(G, G.T)
-    assert Grams.n_bytes(70, 4, is_apart) == 8 * 70**2 * (5 if is_apart else 1)
+        D = gram.less(w)
+        assert D.dtype == np.float64
+        wanted = (wide * w) @ wide.T
+        np.testing.assert_allclose(gram.matrix - D.T @ D, wanted, atol=1e-10)
+    held = gram.matrix.nbytes + sum(gram.less(w).nbytes for w in some)
+    assert Gram.n_bytes(70, some) == held
 
 
 # -- agreement with the pseudo-code ------------------------------------------------
 
 
-@pytest.mark.parametrize("sharing", SHARING)
+@pytest.mark.parametrize("among", WEIGHTS)
 @pytest.mark.parametrize("is_weighted", [False, True], ids=["", "weighted"])
 @pytest.mark.parametrize("fit_intercept", [False, True], ids=["", "constant"])
 @pytest.mark.parametrize("share", [1e-6, 1e-3])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("make", DICTIONARIES, ids=lambda f: f.__name__)
 def test_it_selects_what_the_pseudo_code_selects(
-    make, method, share, fit_intercept, is_weighted, sharing
+    make, method, share, fit_intercept, is_weighted, among
 ):
     D, Y = matrices(make)
     alpha = share * (D**2).sum(axis=0).max()
@@ -83,7 +81,7 @@ def test_it_selects_what_the_pseudo_code_selects(
     if is_weighted:
         how["weight"] = weights(len(D))
     expected = reference.pursue(D=D, Y=Y, N=10, **how)
-    path = gram_pursuit(D, Y, 10, sharing, **how).path()
+    path = gram_pursuit(D, Y, 10, among, **how).path()
     assert_same_path(path, expected, D, Y)
 
 
@@ -128,20 +126,17 @@ def count(rows, values, weight):
     return float(weight @ (np.abs(values).sum(axis=0) > 1))
 
 
-@pytest.mark.parametrize("is_apart", [True, False])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "make", [diabetes_kernel, digits_kernel], ids=lambda f: f.__name__
 )
-def test_folds_have_the_path_and_the_held_out_errors_of_the_other_engine(
-    make, method, is_apart
-):
+def test_folds_have_the_path_and_the_held_out_errors_of_the_other_engine(make, method):
     D, Y = matrices(make)
     problems = folds(D, Y, method=method, judge=count)
     problems += [replace(p, fit_intercept=False, alpha=0.5) for p in problems[:2]]
     atoms = atoms_of(D)
-    grams = Grams(atoms.stored, [p.weight for p in problems[:5]], is_apart)
-    found = [GramPursuit(atoms, p, grams) for p in problems]
+    gram = Gram(atoms.stored, [p.weight for p in problems[:5]])
+    found = [GramPursuit(atoms, p, gram) for p in problems]
     wanted = [Pursuit(atoms, p) for p in problems]
     run(atoms, found)
     run(atoms, wanted)
@@ -179,10 +174,10 @@ def test_an_interrupt_leaves_a_usable_path(monkeypatch):
     D, Y = matrices(diabetes_kernel)
     atoms = atoms_of(D)
     problem = problem_of(D, Y, 60, alpha=1e-2, fit_intercept=True)
-    grams = Grams(atoms.stored, [problem.weight], True)
-    whole = GramPursuit(atoms, problem, grams)
+    gram = Gram(atoms.stored, [problem.weight])
+    whole = GramPursuit(atoms, problem, gram)
     run(atoms, [whole])
-    pursuit = GramPursuit(atoms, problem, grams)
+    pursuit = GramPursuit(atoms, problem, gram)
 
     def stop(_):
         if pursuit.n_steps >= 20:
@@ -237,7 +232,7 @@ def test_models_are_those_of_the_other_engine(model, rows, uses, monkeypatch):
     found = clone(model).fit(X, y)
     n_uses = len(uses)
     assert n_uses
-    monkeypatch.setattr(plan.Plan, "grams", lambda *_: None)
+    monkeypatch.setattr(plan.Plan, "gram", lambda *_: None)
     wanted = model.fit(X, y)
     assert len(uses) == n_uses
     np.testing.assert_array_equal(found.support_, wanted.support_)
@@ -275,15 +270,16 @@ def test_where_digits_or_steps_are_too_few_it_is_not_used(how, rows, uses):
     assert not uses
 
 
-def test_where_memory_is_short_rows_are_taken_out_or_it_is_not_used(rows, uses):
+def test_where_memory_is_short_it_is_not_used(rows, uses):
     X, y = rows
     X, y = np.concatenate([X + i * 1e-3 for i in range(3)]), np.tile(y, 3)
-    taken_out, supports = [], []
-    for budget in ("1 GiB", "26 MiB", "5 MiB"):
+    n_uses, supports = [], []
+    for budget in ("1 GiB", "9 MiB", "5 MiB"):
         uses.clear()
         model = KMPClassifier(gamma=0.02, alpha=0.1, max_support=80, max_memory=budget)
         supports.append(model.fit(X, y).support_)
-        taken_out.append([len(g.of(p.weight)[1]) for _, p, g in uses])
-    assert taken_out == [[0] * 10, [45] * 10, []]
+        n_uses.append(len(uses))
+    assert n_uses[0] == 10
+    assert n_uses[-1] == 0
     np.testing.assert_array_equal(supports[0], supports[1])
     np.testing.assert_array_equal(supports[0], supports[2])

@@ -16,12 +16,11 @@ from ._gram_loops import mirror
 _ROWS = 512
 
 
-class Grams:
-    r"""The matrices :math:`G = A W A^\top` of some weightings ``W``.
+class Gram:
+    r"""The matrix :math:`A W A^\top`, for the largest of some weights and the others.
 
-    One is made for the largest of their weights.  The others are less by some rows:
-    these are taken out at once, into a matrix for each weighting, or left to those who
-    use the one.
+    The others are less by some rows.  A matrix for each would take longer to make than
+    to do without: what must be taken out of a row of the one is known.
 
     Parameters
     ----------
@@ -29,59 +28,40 @@ class Grams:
         The atoms.
     weights : sequence of ndarrays of shape (l,)
         Known by what they are, not by their values.
-    is_apart : bool
-        Whether each weighting gets a matrix of its own.
     """
 
-    def __init__(self, A: np.ndarray, weights: Sequence[np.ndarray], is_apart: bool):
-        self._A, self._is_apart = A, is_apart
-        self._most = np.max(weights, axis=0)
-        whole = _add_products(np.zeros((len(A), len(A))), 1.0, A, self._most)
-        self._of = {id(w): self._less(whole, w) for w in weights}
+    def __init__(self, A: np.ndarray, weights: Sequence[np.ndarray]):
+        most = np.max(weights, axis=0)
+        self.matrix = np.zeros((len(A), len(A)))
+        for factor, part in _weighted_parts(A, most):
+            # What is lower to Fortran, which takes rows for columns, is upper here.
+            dsyrk(factor, part.T, 1.0, self.matrix.T, trans=1, lower=1, overwrite_c=1)
+        mirror(self.matrix)
+        self._less = {id(w): _weighted_rows(A, most - w) for w in weights}
 
-    def of(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a matrix ``G`` and vectors ``D`` (r, M).
-
-        The inner products are ``G - D.T @ D``.
-        """
-        G, gone = self._of[id(weight)]
-        less = np.sqrt((self._most - weight)[gone])
-        return G, np.ascontiguousarray((self._A[:, gone] * less).T, dtype=np.float64)
-
-    def _less(
-        self, whole: np.ndarray, weight: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the matrix to use for a weighting, and the rows to take out of it."""
-        less = self._most - weight
-        if not self._is_apart or not less.any():
-            return whole, np.flatnonzero(less)
-        return _add_products(whole.copy(), -1.0, self._A, less), np.empty(0, int)
+    def less(self, weight: np.ndarray) -> np.ndarray:
+        """Return vectors ``D`` (r, M): under a weighting it is ``matrix - D.T @ D``."""
+        return self._less[id(weight)]
 
     @staticmethod
-    def n_bytes(n_atoms: int, n_weights: int, is_apart: bool) -> int:
-        """Return the bytes of the matrices."""
-        n_matrices = n_weights + 1 if is_apart and n_weights > 1 else 1
-        return 8 * n_atoms**2 * n_matrices
-
-
-def _add_products(
-    G: np.ndarray, sign: float, A: np.ndarray, w: np.ndarray
-) -> np.ndarray:
-    """Add the inner products under the weights ``w``, times the sign, to ``G``."""
-    for factor, part in _weighted_parts(A, w):
-        # What is lower to Fortran, which takes rows for columns, is upper here.
-        dsyrk(sign * factor, part.T, 1.0, G.T, trans=1, lower=1, overwrite_c=1)
-    mirror(G)
-    return G
+    def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
+        """Return the bytes it takes, besides the atoms."""
+        n_less = int((np.array(weights) < np.max(weights, axis=0)).sum())
+        return 8 * n_atoms * (n_atoms + n_less)
 
 
 def _weighted_parts(A: np.ndarray, w: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-    """Yield factors and rows whose inner products add up to those under ``w``."""
+    """Yield factors and parts whose inner products add up to those under ``w``."""
     if A.dtype == np.float64 and np.ptp(w) == 0:
         yield float(w[0]), A
         return
-    used = np.flatnonzero(w)
-    for start in range(0, len(used), _ROWS):
-        rows = used[start : start + _ROWS]
-        some = A[:, rows] * np.sqrt(w[rows])
-        yield 1.0, np.ascontiguousarray(some, dtype=np.float64)
+    for start in range(0, len(w), _ROWS):
+        rows = slice(start, start + _ROWS)
+        part = np.multiply(A[:, rows], np.sqrt(w[rows]), dtype=np.float64)
+        yield 1.0, np.ascontiguousarray(part)
+
+
+def _weighted_rows(A: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the values of the atoms on the rows of positive weight, times its root."""
+    rows = np.flatnonzero(w)
+    return np.ascontiguousarray(A[:, rows].T * np.sqrt(w[rows])[:, None])

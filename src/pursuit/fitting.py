@@ -141,10 +141,10 @@ def _pursue(
     on_step: OnStep | None,
 ) -> list[Steps]:
     atoms, _ = plan.bind(dictionary, X, problems)
-    grams = None
+    gram = None
     if plan.selection != "loo":  # which is read off the directions
-        grams = plan.grams(atoms, problems[0], [problems[0].weight], len(problems))
-    pursuits = [plan.pursuit(atoms, problem, grams) for problem in problems]
+        gram = plan.gram(atoms, problems[0], [problems[0].weight], len(problems))
+    pursuits = [plan.pursuit(atoms, problem, gram) for problem in problems]
     total = sum(p.max_steps for p in problems)
     looks: dict[int, int] = {}
     with Progress(total, "pursuit", plan.verbose, unit="point") as progress:

@@ -10,8 +10,8 @@ adds are
     p = \Bigl(G_k - \sum_j P_{jk} P_j\Bigr) / \sqrt{e_k},
 
 which costs as many operations a candidate as there are steps, not rows.  Rows that a
-fold holds out are taken out of ``G`` by the way: their unit vectors are directions too.
-Values on held-out rows go along, ``q = (A_k - \sum_j P_{jk} q_j) / \sqrt{e_k}``.
+fold holds out are taken out of ``G_k`` in the same way, as if their unit vectors were
+directions, and the directions' values on them go along.
 
 *Digits.*  A squared norm outside the span is known up to round-off of the whole one,
 where :class:`pursuit.pursuit.Pursuit` knows it up to round-off of its own.  A ridge
@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ._atoms import Atoms
-from ._gram import Grams
+from ._gram import Gram
 from ._gram_loops import take_steps
 from ._scores import Scores
 from .path import OrthogonalPath
@@ -47,14 +47,14 @@ class GramPursuit(Steps):
     problem : Problem
         Of least squares, in which all coefficients are optimised at each step, with a
         ridge.
-    grams : Grams
-        The inner products under the problem's weights.
+    gram : Gram
+        The inner products, under the problem's weights among others.
     """
 
-    def __init__(self, atoms: Atoms, problem: Problem, grams: Grams):
+    def __init__(self, atoms: Atoms, problem: Problem, gram: Gram):
         super().__init__(atoms, problem)
         n_targets, size = len(problem.Y), problem.max_steps + self._offset
-        self._G, self._D = grams.of(problem.weight)
+        self._G, self._D = gram.matrix, gram.less(problem.weight)
         self._P = np.empty((size, atoms.n_atoms))
         self._Q = np.empty((size, len(self._held_out)))
         self._v = problem.held_out[self._held_out]
@@ -176,12 +176,9 @@ class GramPursuit(Steps):
 
     @staticmethod
     def state_bytes(
-        n_rows: int, n_atoms: int, n_steps: int, n_targets: int, n_apart: int
+        n_rows: int, n_atoms: int, n_steps: int, n_targets: int, n_held_out: int
     ) -> int:
-        """Return about how many bytes one pursuit holds.
-
-        ``n_apart`` rows are held out, or taken out of the inner products.
-        """
-        directions = (n_steps + 1) * (n_atoms + n_apart + n_targets)
-        candidates = (2 * n_targets + 6 + n_apart) * n_atoms
+        """Return about how many bytes one pursuit holds besides the inner products."""
+        directions = (n_steps + 1) * (n_atoms + n_held_out + n_targets)
+        candidates = (2 * n_targets + 6) * n_atoms
         return 8 * (directions + candidates + 3 * n_targets * n_rows)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._atoms import Atoms
-from ._gram import Grams
+from ._gram import Gram
 from .functions import Functions
 from .gram_pursuit import LEAST_RIDGE, GramPursuit
 from .loss_pursuit import LossPursuit
@@ -30,8 +30,8 @@ _UNCOUNTED, _COUNTED_SHARE = 32 << 20, 0.7
 _LEAST_BLOCK = 64
 
 # All inner products of atoms are worth their while where there are this many steps to
-# take for each atom; a matrix for each fold, where there are that many.
-_STEPS_AN_ATOM, _STEPS_AN_ATOM_APART = 0.25, 1.0
+# take for each atom.
+_STEPS_AN_ATOM = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +140,11 @@ class Plan:
         ]
 
     def pursuit(
-        self, atoms: Atoms, problem: Problem, grams: Grams | None = None
+        self, atoms: Atoms, problem: Problem, gram: Gram | None = None
     ) -> Steps:
         """Return a pursuit of the planned kind."""
-        if grams is not None:
-            return GramPursuit(atoms, problem, grams)
+        if gram is not None:
+            return GramPursuit(atoms, problem, gram)
         if self.n_redrawn is None:
             kind = Pursuit if problem.is_least_squares else LossPursuit
             return kind(atoms, problem)
@@ -193,9 +193,9 @@ class Plan:
         left = memory - atoms.stored.nbytes - image
         return atoms, max(len(problems), left // (one + image))
 
-    def grams(
+    def gram(
         self, atoms: Atoms, problem: Problem, weights: list[np.ndarray], n_pursuits: int
-    ) -> Grams | None:
+    ) -> Gram | None:
         """Return the inner products of the atoms, if pursuits had better go by them.
 
         Parameters
@@ -211,21 +211,18 @@ class Plan:
         n_steps = n_pursuits * problem.max_steps
         if n_pursuits == 1 or n_steps < _STEPS_AN_ATOM * atoms.n_atoms:
             return None
-        if not self._goes_by_grams(atoms, problem, np.max(weights, axis=0)):
+        if not self._goes_by_gram(atoms, problem, np.max(weights, axis=0)):
             return None
-        n_apart = max(int((w == 0).sum()) for w in weights)
-        size = problem.max_steps, len(problem.Y)
-        one = GramPursuit.state_bytes(atoms.n_rows, atoms.n_atoms, *size, n_apart)
-        left = self._counted_memory - atoms.stored.nbytes - n_pursuits * one
-        for least, is_apart in ((_STEPS_AN_ATOM_APART, True), (0.0, False)):
-            needed = Grams.n_bytes(atoms.n_atoms, len(weights), is_apart)
-            if n_steps >= least * atoms.n_atoms and needed <= left:
-                return Grams(atoms.stored, weights, is_apart)
-        return None
+        n_held_out = max(int((w == 0).sum()) for w in weights)
+        size = problem.max_steps, len(problem.Y), n_held_out
+        needed = n_pursuits * GramPursuit.state_bytes(
+            atoms.n_rows, atoms.n_atoms, *size
+        ) + Gram.n_bytes(atoms.n_atoms, weights)
+        if needed > self._counted_memory - atoms.stored.nbytes:
+            return None
+        return Gram(atoms.stored, weights)
 
-    def _goes_by_grams(
-        self, atoms: Atoms, problem: Problem, weight: np.ndarray
-    ) -> bool:
+    def _goes_by_gram(self, atoms: Atoms, problem: Problem, weight: np.ndarray) -> bool:
         """Return whether a pursuit could do without the atoms, with enough digits."""
         if not (atoms.is_stored and problem.is_least_squares and problem.is_orthogonal):
             return False

@@ -126,7 +126,7 @@ def _trials(
         atoms, n_at_once = plan.bind(dictionary, X, problems)
         weights = [left_of(fold, problems[0].weight) for fold in plan.folds]
         n_pursuits = min(n_at_once, len(weights) * len(alphas) * len(problems))
-        grams = plan.grams(atoms, problems[0], weights, n_pursuits)
+        gram = plan.gram(atoms, problems[0], weights, n_pursuits)
         curves = held_out_curves(
             atoms,
             problems,
@@ -134,7 +134,7 @@ def _trials(
             weights,
             plan.sites,
             alphas,
-            partial(plan.pursuit, grams=grams),
+            partial(plan.pursuit, gram=gram),
             n_at_once,
         )
     return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]

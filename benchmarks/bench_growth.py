@@ -23,10 +23,13 @@ import resource, sys, threading, time
 import numpy as np
 from sklearn.datasets import make_friedman1
 from pursuit import KMPRegressor
-rows, steps, budget = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+rows, steps, budget, is_searched = int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
 X, y = make_friedman1(rows, noise=1.0, random_state=0)
 settings = dict(gamma="median", alpha=1e-3, selection=None)
-KMPRegressor(max_support=5, **settings).fit(X[:300], y[:300])
+if is_searched == "True":
+    settings = {}
+for warm_up in ("1 GiB", "4 MiB"):  # both engines
+    KMPRegressor(max_support=5, max_memory=warm_up, **settings).fit(X[:300], y[:300])
 def held():
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
 before, peak, done = held(), 0, False
@@ -71,16 +74,18 @@ def growth(name: str, values: list[int], settings: list[tuple[int, int, int]]) -
     print(f"| {name} | {shown} | {slope:.2f} |")
 
 
-def memory(n_rows: int, n_steps: int, budget: str) -> None:
+def memory(n_rows: int, n_steps: int, budget: str, is_searched: bool) -> None:
+    given = (n_rows, n_steps, budget, is_searched)
     found = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(n_rows), str(n_steps), budget],
+        [sys.executable, "-c", MEASURE, *map(str, given)],
         capture_output=True,
         text=True,
         check=True,
     )
     spent, peak, chosen = found.stdout.split()
+    search = "ten folds" if is_searched else "none"
     print(
-        f"| {n_rows} | {n_steps} | {budget} | {float(peak):.0f} MiB | "
+        f"| {n_rows} | {n_steps} | {search} | {budget} | {float(peak):.0f} MiB | "
         f"{float(spent):.1f} s | {int(chosen) % 10**6:06d} |"
     )
 
@@ -97,12 +102,14 @@ def main() -> None:
     growth("candidates M (l = 8000, N = 100)", atoms, [(8000, m, 100) for m in atoms])
     steps = [50, 100, 200, 400]
     growth("steps N (l = M = 4000)", steps, [(4000, 4000, n) for n in steps])
-    print("\n| rows | steps | max_memory | peak | time | choice |")
-    print("|---|---|---|---|---|---|")
+    print("\n| rows | steps | search | max_memory | peak | time | choice |")
+    print("|---|---|---|---|---|---|---|")
     for budget in ("1 GiB", "256 MiB", "128 MiB"):
-        memory(8000, 60, budget)
+        memory(8000, 60, budget, is_searched=False)
+    for budget in ("1 GiB", "256 MiB", "128 MiB", "64 MiB"):
+        memory(2000, 100, budget, is_searched=True)
     if args.large:
-        memory(60000, 30, "1 GiB")
+        memory(60000, 30, "1 GiB", is_searched=False)
 
 
 if __name__ == "__main__":

@@ -303,12 +303,12 @@ def kernel_problem(rng, method="pre-fitting", n=60, n_targets=1, **how):
     return X, D, problem, Atoms(n, n, lambda i: D[i], n, D)
 
 
-def curves_of(atoms, problems, folds, alphas, n_at_once=100, **how):
+def curves_of(atoms, problems, folds, alphas, n_at_once=100, make=Pursuit):
     rows = np.arange(atoms.n_rows)
     weights = [left_of(fold, problems[0].weight) for fold in folds]
     sites = Sites(rows, rows)
     return held_out_curves(
-        atoms, problems, folds, weights, sites, alphas, Pursuit, n_at_once, **how
+        atoms, problems, folds, weights, sites, alphas, make, n_at_once
     )
 
 
@@ -355,6 +355,20 @@ def test_memory_changes_only_how_many_run_at_once(rng):
         for row, other in zip(whole, some, strict=True):
             for ours, theirs in zip(row, other, strict=True):
                 np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-9)
+
+
+def test_pursuits_are_let_go_of_when_their_batch_has_ended(rng):
+    X, _, problem, atoms = kernel_problem(rng)
+    made = []
+
+    def make(atoms, problem):
+        made.append(Pursuit(atoms, problem))
+        return made[-1]
+
+    folds = folds_of(X, problem.Y[0], n_folds=4)
+    curves_of(atoms, [problem], folds, [0.1, 0.2], n_at_once=2, make=make)
+    assert len(made) == 8
+    assert not any(hasattr(p, "Q") or hasattr(p, "atoms") for p in made)
 
 
 def test_curves_end_when_there_is_no_hope(rng):

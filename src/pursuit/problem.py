@@ -14,6 +14,9 @@ from .path import Path
 # Targets that differ from a constant by less than this share are one.
 _CONSTANT = 1e-14
 
+# What is left of a pursuit that was released.
+_RECORDED = ("problem", "n_steps", "chosen", "gains", "errors", "judged", "stop_reason")
+
 METHODS = ("pre-fitting", "back-fitting", "basic")
 
 # Judges the values (T, n) on the held-out rows, given these and their weights: the
@@ -159,8 +162,8 @@ class Steps:
         self.n_steps = min(self.n_steps, n_steps)
 
     def release(self) -> None:
-        """Let go of the atoms, once the pursuit has ended; what it recorded stays."""
-        del self.atoms
+        """Let go of all but the record, once the pursuit has ended."""
+        self.__dict__ = {name: self.__dict__[name] for name in _RECORDED}
 
     def _judge(self, size: int, values: np.ndarray) -> None:
         """Record what the judge says of ``values`` (T, n), those on held-out rows."""

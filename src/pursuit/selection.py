@@ -138,6 +138,8 @@ def held_out_curves(
 
         for batch in _batches([p for group in groups for p in group], n_at_once):
             run(atoms, batch, look)
+            for p in batch:
+                p.release()
         curves += [_curve(group) for group in groups]
         if any(p.stop_reason == "interrupted" for group in groups for p in group):
             raise SearchInterrupted

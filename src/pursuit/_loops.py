@@ -119,20 +119,25 @@ def first_largest(gain):
 def update(c, e, norms, p, a, orthogonal, by_norm, tol, floor, is_open, gain):
     """Move ``c`` and ``e`` past a direction with correlations ``p``, and score again.
 
-    One trip over the candidates: ``c -= a p``, ``e -= p**2``, and the gain of every
-    candidate that is open, outside the span by more than ``tol`` (relative squared
-    norm), and correlated with the residue by more than round-off (``floor``).
+    ``c -= a p``, ``e -= p**2``, and the gain of every candidate that is open, outside
+    the span by more than ``tol`` (relative squared norm), and correlated with the
+    residue by more than round-off (``floor``).  Target after target: the candidates of
+    one fill vector registers.
     """
     n_targets, n_atoms = c.shape
-    for k in range(n_atoms):
-        total = 0.0
-        for t in range(n_targets):
-            c[t, k] -= a[t] * p[k]
-            total += c[t, k] * c[t, k]
-        if orthogonal:
+    gain[:] = 0.0
+    for t in range(n_targets):
+        own, load = c[t], a[t]
+        for k in range(n_atoms):
+            x = own[k] - load * p[k]
+            own[k] = x
+            gain[k] += x * x
+    if orthogonal:
+        for k in range(n_atoms):
             e[k] -= p[k] * p[k]
-        if is_open[k] and e[k] > tol * norms[k] and total > floor * norms[k]:
-            gain[k] = total / (norms[k] if by_norm else e[k])
+    for k in range(n_atoms):
+        if is_open[k] and e[k] > tol * norms[k] and gain[k] > floor * norms[k]:
+            gain[k] /= norms[k] if by_norm else e[k]
         else:
             gain[k] = 0.0
 

@@ -22,7 +22,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ._atoms import Atoms
-from ._loops import first_largest
+from ._loops import first_largest, take_out
+from ._loss_loops import solved, gains, leave_out
 from ._scores import NOISE
 from .backfitting import Newton, Objective
 from .path import RefittedPath
@@ -61,11 +62,9 @@ class Candidates:
     norms: np.ndarray
     e: np.ndarray
 
-    def leave_out(self, p: np.ndarray) -> None:
-        """Take a direction of correlations ``p`` out."""
-        self.e -= p * p
-        # What is left of an atom in the span is round-off.
-        self.e[self.e <= 1e-14 * self.norms] = 0.0
+    def leave_out(self, P: np.ndarray) -> None:
+        """Take directions of correlations ``P`` out."""
+        leave_out(P, self.norms, self.e)
 
 
 class LossPursuit(Steps):
@@ -128,15 +127,20 @@ class LossPursuit(Steps):
     def _is_flat(self) -> bool:
         """Return whether no row pulls any more."""
         problem, objective = self.problem, self._objective
-        at_zero = objective.descent(np.zeros_like(self.F))
+        at_zero = objective.at(np.zeros_like(self.F)).descent
         size = np.abs(at_zero).max(initial=0.0)
-        return bool(
-            np.abs(objective.descent(self.F)).max(initial=0.0) <= 1e-14 * size
-        ) or (objective.loss_sum(self.F, problem.weight) == 0.0)
+        here = objective.at(self.F)
+        is_small = np.abs(here.descent).max(initial=0.0) <= 1e-14 * size
+        return bool(is_small or here.losses @ problem.weight == 0.0)
+
+    @property
+    def _slope(self) -> np.ndarray:
+        """Minus half the gradient on the rows, (T, l)."""
+        return self._objective.rows(self._objective.at(self.F).descent)
 
     def _energy(self) -> float:
         """Return the squared length of the gradient, in the dual of the metric."""
-        g = self._objective.rows(self._objective.descent(self.F))
+        g = self._slope
         metric = self._choice_metric
         fitted = metric > 0
         return float((g[:, fitted] ** 2 / metric[fitted]).sum())
@@ -199,7 +203,7 @@ class LossPursuit(Steps):
         asked = directions[self._n_seen : self._n_seen + _AT_ONCE]
         self._n_asked = len(asked)
         is_last = self._n_seen + self._n_asked == len(directions)
-        slope = self._objective.rows(self._objective.descent(self.F))
+        slope = self._slope
         return np.concatenate(
             [asked * self._choice_metric, slope[: is_last * len(slope)]]
         )
@@ -235,8 +239,7 @@ class LossPursuit(Steps):
         if norms is not None:
             self._set_candidates(norms)
         assert self._candidates is not None
-        for p in correlations[: self._n_asked]:
-            self._candidates.leave_out(p)
+        self._candidates.leave_out(correlations[: self._n_asked])
         self._n_seen += self._n_asked
         slopes = correlations[self._n_asked :]
         if len(slopes):
@@ -247,12 +250,10 @@ class LossPursuit(Steps):
     def _choose(self, among: Candidates, c: np.ndarray) -> None:
         """Choose by the candidates' correlations ``c`` (T, n) with the gradient."""
         self._subtract_ridge(among, c)
-        total = (c * c).sum(axis=0)
-        floor = NOISE**2 * self._start_energy * among.norms
+        is_open, tol = self._open[among.atoms], self.problem.tol
+        floor = NOISE**2 * self._start_energy
         while self.stop_reason is None and self._pending is None:
-            usable = self._open[among.atoms] & (total > floor)
-            usable &= among.e > self.problem.tol * among.norms
-            gain = np.where(usable, total / np.where(usable, among.e, 1.0), 0.0)
+            gain = gains(c, among.e, among.norms, is_open, tol, floor)
             j = int(first_largest(gain))
             if j < 0:
                 self.stop_reason = self._why_none()
@@ -302,10 +303,7 @@ class LossPursuit(Steps):
         b = self._basis_size
         u, h = self.C[b].copy(), np.zeros(b)
         for _ in range(2):
-            taken = self.Q[:b] @ (u * self._metric)
-            u -= taken @ self.Q[:b]
-            h += taken
-        squared = float(u @ (u * self._metric))
+            squared = float(take_out(u, self.Q[:b], self._metric, h))
         root = np.sqrt(squared) if squared > 0 else 1.0
         self.Q[b] = u / root
         self.tri[:b, b], self.tri[b, b] = h, root
@@ -336,12 +334,12 @@ class LossPursuit(Steps):
             return
         self.F, theta = self._newton.refit(self.F, B, self._scale)
         columns = slice(0, len(B)) if places is None else places
-        self._coef[:, columns] += solve_triangular(R, theta.T).T
+        self._coef[:, columns] += solved(R, theta)
 
     def _record(self) -> None:
         problem, n = self.problem, self.n_steps
-        for j, weight in enumerate((problem.weight, problem.held_out)):
-            self.errors[n, j] = self._objective.loss_sum(self.F, weight)
+        losses = self._objective.at(self.F).losses
+        self.errors[n] = losses @ problem.weight, losses @ problem.held_out
         self._judge(n, self.F[:, self._held_out])
         self.coefs.append(self._coef[:, : self._basis_size].copy())
 

@@ -98,12 +98,13 @@ def solve(B, second, g, damping, inverse, enough):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def solved(R, theta):
-    """Return ``R^-1 theta.T``, transposed, for an upper triangle R."""
+    """Return ``R^-1 theta.T``, transposed, for an upper triangle R, or its corner."""
     x = theta.copy()
-    for i in range(R.shape[0] - 1, -1, -1):
-        for t in range(x.shape[0]):
+    n_targets, b = x.shape
+    for i in range(b - 1, -1, -1):
+        for t in range(n_targets):
             total = x[t, i]
-            for j in range(i + 1, R.shape[0]):
+            for j in range(i + 1, b):
                 total -= R[i, j] * x[t, j]
             x[t, i] = total / R[i, i]
     return x

@@ -134,13 +134,13 @@ class Newton:
 
     def __init__(self, objective: Objective):
         self._objective = objective
-        self._inverse = np.zeros((0, 0, 0))
-        self._damped_by = 0.0
-        self._is_stale = True
+        self.forget()
 
     def forget(self) -> None:
         """Take note that the functions are others than before."""
-        self._is_stale = True
+        # Until iterations are many, they count as orthonormal in the curvature too.
+        self._inverse = np.zeros((len(self._objective.Y), 0, 0))
+        self._damped_by, self._is_stale = 0.0, False
 
     def refit(
         self, F: np.ndarray, B: np.ndarray, scale: float

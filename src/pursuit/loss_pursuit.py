@@ -36,6 +36,14 @@ GROWTH = 0.25
 # without curvature would let it go anywhere.
 LEAST_CURVATURE = 1e-3
 
+# Cholesky's factors serve where no row has less than this share of its square outside
+# the span of those before.
+_LEAST_OUTSIDE = 1e-4
+
+# Steps for which there is room at first; it doubles when they are taken, since work
+# grows with it and few pursuits go as far as they may.
+_FIRST_ROOM = 32
+
 # Directions whose correlations with all atoms are asked for at a time.
 _AT_ONCE = 64
 
@@ -77,21 +85,30 @@ class LossPursuit(Steps):
     def __init__(self, atoms: Atoms, problem: Problem):
         super().__init__(atoms, problem)
         n_targets, n_rows = problem.Y.shape
-        n_max = problem.max_steps
-        width = n_rows + (n_max if problem.alpha > 0 else 0)
         self._objective = Objective(problem.loss, problem.Y, problem.weight)
         self._newton = Newton(self._objective)
-        self.F = np.zeros((n_targets, width))
-        self.C = np.zeros((n_max + self._offset, width))
-        self.Q = np.zeros_like(self.C)
-        self.tri = np.zeros((len(self.C), len(self.C)))
+        self.F = np.zeros((n_targets, n_rows))
+        self.C, self.Q = np.zeros((0, n_rows)), np.zeros((0, n_rows))
+        self.tri = np.zeros((0, 0))
         self.coefs: list[np.ndarray] = []
-        self._coef = np.zeros((n_targets, len(self.C)))
-        self._metric = np.zeros(width)
+        self._coef = np.zeros((n_targets, 0))
+        self._metric = np.zeros(n_rows)
+        self._reserve(min(_FIRST_ROOM, problem.max_steps))
         self._open = problem.candidates.copy()
         self._candidates: Candidates | None = None
         self._pending: tuple[int, float] | None = None
         self._begin()
+
+    def _reserve(self, n_steps: int) -> None:
+        """Make room for so many steps; with a ridge each has its place on the tail."""
+        size = n_steps + self._offset
+        width = self.atoms.n_rows + (n_steps if self.problem.alpha > 0 else 0)
+        self.F = enlarged(self.F, len(self.F), width)
+        self.C, self.Q = enlarged(self.C, size, width), enlarged(self.Q, size, width)
+        self.tri = enlarged(self.tri, size, size)
+        self._coef = enlarged(self._coef, len(self.F), size)
+        self._metric = enlarged(self._metric[None], 1, width)[0]
+        self._metric[self.atoms.n_rows :] = 1.0
 
     # Squared norms under the sample weights are wanted by the papers' criterion only.
     @property
@@ -108,15 +125,15 @@ class LossPursuit(Steps):
     def _begin(self) -> None:
         problem, objective = self.problem, self._objective
         if problem.fit_intercept:
-            objective.rows(self.C)[0] = 1.0
+            objective.rows(self.C)[0] = objective.rows(self.Q)[0] = 1.0
+            self.tri[0, 0] = 1.0
             self._coef[:, 0] = problem.loss.start(problem.Y, problem.weight)
             objective.rows(self.F)[:] = self._coef[:, :1]
         self._scale = objective.value(self.F)
         self._renew_metric()
         if problem.loss.is_convex:
             # Others may have their best constant where all rows are given up.
-            first = slice(0, self._offset)
-            self._improve(self.Q[first], self.tri[first, first])
+            self._improve(self.Q[: self._offset], self.tri)
             self._renew_metric()
         self._scale = objective.value(self.F)
         self._start_energy = self._energy()
@@ -154,8 +171,9 @@ class LossPursuit(Steps):
         if np.array_equal(metric, self._metric):
             return False
         self._metric = metric
-        size = self._basis_size
-        self.Q[:size], self.tri[:size, :size] = orthonormal(self.C[:size], metric)
+        b = self._basis_size
+        self.Q[:b], R = orthonormal(self.Q[:b], metric)
+        self.tri[:b, :b] = R @ self.tri[:b, :b]
         self._newton.forget()
         return True
 
@@ -291,6 +309,8 @@ class LossPursuit(Steps):
     def _fetch(self, k: int) -> None:
         """Write atom ``k``, with its ridge on the tail, after the chosen ones."""
         b, n_rows = self._basis_size, self.atoms.n_rows
+        if b == len(self.C):
+            self._reserve(min(2 * self.n_steps, self.problem.max_steps))
         self.C[b, :n_rows] = self.atoms.columns(np.array([k]))[0]
         self.C[b, n_rows:] = 0.0
         if self.problem.alpha > 0:
@@ -315,7 +335,7 @@ class LossPursuit(Steps):
         """Optimise the coefficients with atom ``k`` among them, and take the step."""
         n, b = self.n_steps, self._basis_size + 1
         if self.problem.is_orthogonal and (n + 1) % self.problem.backfit_every == 0:
-            self._improve(self.Q[:b], self.tri[:b, :b])
+            self._improve(self.Q[:b], self.tri)
         else:
             # The constant is free in any model: only the others wait.
             places = [0] * self._offset + [b - 1]
@@ -329,7 +349,10 @@ class LossPursuit(Steps):
     def _improve(
         self, B: np.ndarray, R: np.ndarray, places: list[int] | None = None
     ) -> None:
-        """Minimise the objective over the functions ``B``, ``C[places] = R.T @ B``."""
+        """Minimise the objective over the functions ``B``, ``C[places] = R.T @ B``.
+
+        Of a larger ``R`` the first rows and columns count.
+        """
         if not len(B):
             return
         self.F, theta = self._newton.refit(self.F, B, self._scale)
@@ -369,16 +392,36 @@ class LossPursuit(Steps):
         return 8 * (directions + coefs + candidates + values)
 
 
+def enlarged(A: np.ndarray, n: int, m: int) -> np.ndarray:
+    """Return a matrix with rows and columns of zeros added, (n, m)."""
+    out = np.zeros((n, m))
+    out[: A.shape[0], : A.shape[1]] = A
+    return out
+
+
 def orthonormal(C: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``Q`` with rows orthonormal in the metric, and R with ``C = R.T @ Q``.
 
-    Twice, since what the first time leaves is not orthogonal to working precision
-    where rows of ``C`` are nearly dependent.
+    Where rows of ``C`` are nearly dependent, twice: what the first time leaves is not
+    orthogonal to working precision.
     """
-    Q, total = C, np.eye(len(C))
-    for _ in range(2 if len(C) else 0):
-        R = np.asarray(np.linalg.qr((Q * np.sqrt(metric)).T, mode="r"))
-        R = R * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
-        Q = solve_triangular(R, Q, trans="T")
-        total = R @ total
-    return Q, total
+    Z = C * np.sqrt(metric)
+    L = _cholesky(Z @ Z.T)
+    if L is not None:
+        return np.linalg.inv(L) @ C, L.T
+    R = np.asarray(np.linalg.qr(Z.T, mode="r"))
+    R = R * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
+    Q, again = orthonormal(solve_triangular(R, C, trans="T"), metric)
+    return Q, again @ R
+
+
+def _cholesky(G: np.ndarray) -> np.ndarray | None:
+    """Return the lower triangle L, ``G = L @ L.T``, if it has nearly all digits.
+
+    So it has in most cases: directions were orthonormal in the metric before.
+    """
+    try:
+        L = np.linalg.cholesky(G)
+    except np.linalg.LinAlgError:
+        return None
+    return L if np.all(np.diag(L) ** 2 > _LEAST_OUTSIDE * np.diag(G)) else None

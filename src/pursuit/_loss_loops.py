@@ -7,11 +7,22 @@ them (T, b), values ``V`` (T, l + tail).  ``second`` is that of a `backfitting.P
 import numpy as np
 from numba import njit
 
-from ._loops import REORDER
+from ._loops import REORDER, take_out_span
+
+# Of a squared norm: where less is left, directions are taken out of it once more.
+_LEAST_LEFT = 0.01
 
 
 @njit(cache=True, nogil=True)
-def combined(x, B):
+def moved(F, x, B):
+    """Return ``F + x @ B``."""
+    out = _combined(x, B)
+    out += F
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _combined(x, B):
     """Return ``x @ B``; BLAS takes one vector faster than a matrix of one row."""
     if x.shape[0] > 1:
         return np.dot(x, B)
@@ -79,7 +90,7 @@ def solve(B, second, g, damping, inverse, enough):
     most, n = 2 * g.size + 10, 0
     while n < most:
         n += 1
-        V = combined(p, B)
+        V = _combined(p, B)
         _bend(V, second)
         Hp = projected(V, B) + damping * p
         bend = _inner(p, Hp)
@@ -108,6 +119,26 @@ def solved(R, theta):
                 total -= R[i, j] * x[t, j]
             x[t, i] = total / R[i, i]
     return x
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def append_direction(C, metric, b, Q, tri):
+    """Make ``C[b]`` orthonormal to ``Q[:b]`` in the metric.
+
+    Writes ``Q[b]`` and column b of ``tri``; returns the squared norm outside the span,
+    and the whole one.
+    """
+    u, h = Q[b], np.zeros(b)
+    u[:] = C[b]
+    squared = take_out_span(u, Q[:b], metric, h, 0, _LEAST_LEFT)
+    root = np.sqrt(squared) if squared > 0 else 1.0
+    whole = 0.0
+    for i in range(u.shape[0]):
+        u[i] /= root
+        whole += metric[i] * C[b, i] * C[b, i]
+    tri[:b, b] = h
+    tri[b, b] = root
+    return squared, whole
 
 
 # -- choosing ----------------------------------------------------------------------

@@ -8,11 +8,11 @@ curvature is the weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ._loss_loops import combined, projected, solve
+from ._loss_loops import moved, projected, solve
 from .losses import Loss
 from .losses.compiled import compiled
 
@@ -29,8 +29,7 @@ _FIRST_DAMPING, _NO_DAMPING, _MOST_DAMPING = 1e-3, 1e-6, 1e12
 _LEAST_SHARE = 1e-4
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
+class Point(NamedTuple):
     """An objective, and its derivatives, at one place.
 
     Attributes
@@ -76,7 +75,7 @@ class Objective:
     def __init__(self, loss: Loss, Y: np.ndarray, weight: np.ndarray):
         self.loss = loss
         # Compiled loops are compiled anew for arrays that cannot be written to.
-        self.Y, self.weight = (np.require(A, float, "CW") for A in (Y, weight))
+        self.Y, self.weight = (np.require(A, float, ["C", "W"]) for A in (Y, weight))
         self._compiled = compiled(loss, len(Y))
         self._last: Point | None = None
 
@@ -140,7 +139,7 @@ class Newton:
         """Take note that the functions are others than before."""
         # Until iterations are many, they count as orthonormal in the curvature too.
         self._inverse = np.zeros((len(self._objective.Y), 0, 0))
-        self._damped_by, self._is_stale = 0.0, False
+        self._damped_by, self._n_least, self._is_stale = 0.0, 0, False
 
     def refit(
         self, F: np.ndarray, B: np.ndarray, scale: float
@@ -173,7 +172,7 @@ class Newton:
             if np.vdot(g, g) <= enough or damping > _MOST_DAMPING:
                 break
             step, promise = self._step(here, B, g, damping, enough)
-            there = self._objective.at(here.F + combined(step, B))
+            there = self._objective.at(moved(here.F, step, B))
             fall = here.value - there.value
             # NaN compares as False: such a step is not taken.
             if fall >= _LEAST_SHARE * promise:
@@ -191,10 +190,14 @@ class Newton:
         self, here: Point, B: np.ndarray, g: np.ndarray, damping: float, enough: float
     ) -> tuple[np.ndarray, float]:
         """Return a step, and by how much the damped parabola falls along it."""
-        if self._is_stale or damping != self._damped_by:
+        is_new = self._is_stale or damping != self._damped_by
+        if is_new:
             self._inverse, self._damped_by = self._inverted(here, B, damping), damping
         step, left, n_used = solve(B, here.second, g, damping, self._inverse, enough)
-        self._is_stale = n_used > 4 + len(B) // 8
+        if is_new:
+            # Fewer are not to be had, where outputs are coupled.
+            self._n_least = n_used
+        self._is_stale = n_used > self._n_least + 4 + len(B) // 8
         # The parabola falls by 2 g.s - s.Hs, and Hs = g - left.
         promise = float(np.vdot(step, g + left))
         return self._objective.loss.reduced(step), promise

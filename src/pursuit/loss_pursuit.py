@@ -22,8 +22,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ._atoms import Atoms
-from ._loops import first_largest, take_out
-from ._loss_loops import solved, gains, leave_out
+from ._loops import first_largest
+from ._loss_loops import append_direction, gains, leave_out, solved
 from ._scores import NOISE
 from .backfitting import Newton, Objective
 from .path import RefittedPath
@@ -295,8 +295,7 @@ class LossPursuit(Steps):
         problem, b, k = self.problem, self._basis_size, int(among.atoms[j])
         self._fetch(k)
         if problem.is_orthogonal:
-            squared = self._append_direction()
-            whole = float(self.C[b] @ (self.C[b] * self._metric))
+            squared, whole = append_direction(self.C, self._metric, b, self.Q, self.tri)
             is_outside = squared > problem.tol * whole
             drift = abs(squared - among.e[j]) if self._is_prefitting else 0.0
             if not is_outside or drift > _DRIFT * among.e[j]:
@@ -314,20 +313,10 @@ class LossPursuit(Steps):
         self.C[b, :n_rows] = self.atoms.columns(np.array([k]))[0]
         self.C[b, n_rows:] = 0.0
         if self.problem.alpha > 0:
-            again = np.flatnonzero(self.chosen[: self.n_steps] == k)
-            row = int(again[0]) if len(again) else self.n_steps
+            row = self.n_steps
+            if not self.problem.is_orthogonal:  # and an atom may be chosen again
+                row = [*self.chosen[:row], k].index(k)
             self.C[b, n_rows + row] = np.sqrt(self.problem.alpha)
-
-    def _append_direction(self) -> float:
-        """Orthonormalise the fetched atom; return its squared norm outside the span."""
-        b = self._basis_size
-        u, h = self.C[b].copy(), np.zeros(b)
-        for _ in range(2):
-            squared = float(take_out(u, self.Q[:b], self._metric, h))
-        root = np.sqrt(squared) if squared > 0 else 1.0
-        self.Q[b] = u / root
-        self.tri[:b, b], self.tri[b, b] = h, root
-        return squared
 
     # -- stepping ------------------------------------------------------------------
 

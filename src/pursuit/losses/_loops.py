@@ -26,7 +26,8 @@ def look(kind, parameters, Y, F, weight, losses, descent, second):
 
     ``losses`` (l,) are summed over the outputs; ``descent`` is minus half the weighted
     slope; ``second`` is half the weighted curvature (of a loss that is not convex, the
-    parabola's).  ``parameters`` (T, 2) are the loss's own.
+    parabola's).  ``parameters`` (T, 2) are the loss's own.  Columns of ``F`` and
+    ``descent`` beyond the rows are let be.
     """
     if kind == SOFTMAX:
         _look_at_all(Y, F, weight, losses, descent, second)

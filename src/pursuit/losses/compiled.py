@@ -58,9 +58,7 @@ class Compiled:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Write the ``descent``; return losses and second derivatives at ``F``."""
         losses, second = np.empty(Y.shape[1]), np.empty((self.n_second, *Y.shape))
-        _loops.look(
-            self.kind, self.parameters, Y, F, weight, losses, descent, second
-        )
+        _loops.look(self.kind, self.parameters, Y, F, weight, losses, descent, second)
         return losses, second
 
 

@@ -377,7 +377,7 @@ class LossPursuit(Steps):
         directions = (n_steps + 1) * (4 * width + n_steps)
         coefs = n_targets * n_steps * n_steps // 2
         candidates = (2 * _AT_ONCE + 2 * n_targets + 6) * n_atoms
-        values = (2 * _AT_ONCE + 8 * n_targets) * width
+        values = (2 * _AT_ONCE + 16 * n_targets) * width
         return 8 * (directions + coefs + candidates + values)
 
 

@@ -193,6 +193,18 @@ def test_blocks_choose_the_same(loss, method):
     np.testing.assert_allclose(stored.errors, blocked.errors, rtol=1e-7)
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
+@pytest.mark.parametrize("method", METHODS)
+def test_losses_that_are_not_compiled_choose_the_same(loss, method):
+    D, Y, weight = data(loss)
+    own = type("Own", (type(loss),), {})(**loss.get_params())
+    how = {"method": method, "alpha": 0.01, "max_steps": 12}
+    compiled = pursuit_of(loss, D, Y, weight, **how)
+    found = pursuit_of(own, D, Y, weight, **how)
+    np.testing.assert_array_equal(found.chosen, compiled.chosen)
+    np.testing.assert_allclose(found.errors, compiled.errors, rtol=1e-7)
+
+
 def test_many_directions_are_asked_for_in_turns(rng):
     """More chosen atoms than are correlated at a time, and still the same choice."""
     X = rng.normal(size=(160, 3))
@@ -492,6 +504,16 @@ def test_orthonormal_of_nearly_dependent_functions(rng):
     np.testing.assert_allclose((Q * metric) @ Q.T, np.eye(4), atol=1e-12)
     np.testing.assert_allclose(R.T @ Q, C, atol=1e-12)
     assert np.all(np.tril(R, -1) == 0)
+
+
+def test_orthonormal_in_one_metric_made_so_in_another(rng):
+    """Of functions far from dependent, and of those that the new metric makes so."""
+    Q, _ = orthonormal(rng.normal(size=(20, 60)), np.ones(60))
+    for spread in (1.0, 12.0):
+        metric = np.exp(spread * rng.normal(size=60))
+        found, R = orthonormal(Q, metric)
+        np.testing.assert_allclose((found * metric) @ found.T, np.eye(20), atol=1e-10)
+        np.testing.assert_allclose(R.T @ found, Q, atol=1e-8)
 
 
 def test_state_is_counted():

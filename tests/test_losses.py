@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance
 
 from pursuit import losses
+from pursuit.backfitting import Objective
 from pursuit.loss_laws import check_loss
 from pursuit.losses import (
     Absolute,
@@ -50,6 +51,38 @@ ONES = np.ones(5)
 def test_laws(loss):
     check_loss(loss)
     check_loss(loss, seed=1)
+
+
+def as_a_users_own(loss):
+    """The same loss, of a class that has no compiled form."""
+    return type("Own", (type(loss),), {})(**loss.get_params())
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
+@pytest.mark.parametrize("scale", [1.0, 40.0, 1e3])
+def test_compiled_forms_are_those_of_numpy(loss, scale, rng):
+    codes = rng.integers(3, size=50)
+    Y = np.where(codes == np.arange(3)[:, None], 1.0, -1.0)
+    if not loss.fits_classes:
+        Y = np.abs(rng.normal(size=(3, 50)))
+        Y[:, :5] = 0.0
+    F = np.round(scale * rng.normal(size=(3, 54)), 2)
+    weight = rng.uniform(0.0, 2.0, 50)
+    found = Objective(loss, Y, weight).at(F)
+    wanted = Objective(as_a_users_own(loss), Y, weight).at(F)
+    for name in ("losses", "value", "descent", "second"):
+        own, numpys = getattr(found, name), getattr(wanted, name)
+        # Slopes of tanh lose digits far out.
+        size = max(1.0, np.abs(numpys).max())
+        np.testing.assert_allclose(own, numpys, rtol=1e-11, atol=1e-15 * size)
+
+
+def test_compiled_forms_know_the_parameters_of_each_output(rng):
+    Y, F = rng.normal(size=(2, 20)), rng.normal(size=(2, 20))
+    width = np.array([[0.1], [2.0]])
+    for loss in (Absolute(width), Huber(width), Quantile(0.3, width)):
+        found = Objective(loss, Y, np.ones(20)).at(F).descent
+        np.testing.assert_allclose(found, -0.5 * loss.gradient(Y, F), rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", [x for x in LOSSES if x.is_convex], ids=named)
@@ -254,6 +287,8 @@ def broken(**methods):
         (broken(value=lambda self, y, f: np.sum((y - f) ** 4)), "shape of f"),
         (broken(weights=lambda self, y, f: -np.ones_like(f)), "weights.*negative"),
         (broken(start=lambda self, y, w: 0.0 * y), "start.*a number for each"),
+        (broken(coupling=lambda self, y, f: f[0]), "coupling.*must have the shape"),
+        (broken(coupling=lambda self, y, f: 1 + 0 * f), "derivative in two outputs"),
         (
             type(
                 "Hill",

@@ -8,14 +8,13 @@ curvature is the weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from ._loss_loops import moved, projected, solve
 from .losses import Loss
-
-Linear = Callable[[np.ndarray], np.ndarray]
+from .losses.compiled import compiled
 
 # The gradient, in coordinates orthonormal in the curvature's metric, is below this
 # share of the objective's root at the end: the objective is then within about its
@@ -30,66 +29,93 @@ _FIRST_DAMPING, _NO_DAMPING, _MOST_DAMPING = 1e-3, 1e-6, 1e12
 _LEAST_SHARE = 1e-4
 
 
-@dataclass(frozen=True, eq=False)
+class Point(NamedTuple):
+    """An objective, and its derivatives, at one place.
+
+    Attributes
+    ----------
+    F : ndarray of shape (T, l + tail)
+        The place; nothing writes into it.
+    losses : ndarray of shape (l,)
+        The loss of each row, not weighted.
+    value : float
+        The objective.
+    descent : ndarray of shape (T, l + tail)
+        Minus half the gradient.
+    second : ndarray of shape (1 or 2, T, l)
+        Half the second derivatives on the rows: a diagonal, less the products of the
+        second array's values in two outputs where the loss couples these.
+    """
+
+    F: np.ndarray
+    losses: np.ndarray
+    value: float
+    descent: np.ndarray
+    second: np.ndarray
+
+    @property
+    def curvatures(self) -> np.ndarray:
+        """Half the second derivatives in each output by itself, tail included."""
+        out = np.ones_like(self.F)
+        first, *others = self.second
+        out[:, : first.shape[1]] = first - sum(u * u for u in others)
+        return out
+
+
 class Objective:
     """A loss on weighted rows, and the ridge on the tail.
 
-    Attributes
+    Parameters
     ----------
     loss : Loss
     Y : ndarray of shape (T, l)
     weight : ndarray of shape (l,)
     """
 
-    loss: Loss
-    Y: np.ndarray
-    weight: np.ndarray
+    def __init__(self, loss: Loss, Y: np.ndarray, weight: np.ndarray):
+        self.loss = loss
+        # Compiled loops are compiled anew for arrays that cannot be written to.
+        self.Y, self.weight = (np.require(A, float, ["C", "W"]) for A in (Y, weight))
+        self._compiled = compiled(loss, len(Y))
+        self._last: Point | None = None
 
     def rows(self, F: np.ndarray) -> np.ndarray:
         """Return the part of ``F`` (T, l + tail) on the rows."""
         return F[:, : len(self.weight)]
 
-    def tail(self, F: np.ndarray) -> np.ndarray:
-        """Return the part of ``F`` on the tail."""
-        return F[:, len(self.weight) :]
+    def at(self, F: np.ndarray) -> Point:
+        """Return what is to be known at ``F``; the last answer is kept."""
+        if self._last is None or self._last.F is not F:
+            self._last = self._point(F)
+        return self._last
 
     def value(self, F: np.ndarray) -> float:
         """Return the objective at ``F`` (T, l + tail)."""
-        tail = self.tail(F)
-        return self.loss_sum(F, self.weight) + float((tail * tail).sum())
+        return self.at(F).value
 
-    def loss_sum(self, F: np.ndarray, weight: np.ndarray) -> float:
-        """Return the loss summed over the rows, under any weights."""
-        return float(np.sum(self.loss.value(self.Y, self.rows(F)) @ weight))
+    def _point(self, F: np.ndarray) -> Point:
+        descent = -F
+        if self._compiled is None:
+            losses, second = self._look(F, descent)
+        else:
+            losses, second = self._compiled.look(self.Y, F, self.weight, descent)
+        tail = descent[:, len(self.weight) :]
+        value = float(losses @ self.weight) + float(np.vdot(tail, tail))
+        return Point(F, losses, value, descent, second)
 
-    def descent(self, F: np.ndarray) -> np.ndarray:
-        """Return minus half the gradient, at every row and on the tail."""
-        out = np.empty_like(F)
-        slope = self.loss.gradient(self.Y, self.rows(F))
-        np.multiply(slope, -0.5 * self.weight, out=self.rows(out))
-        np.negative(self.tail(F), out=self.tail(out))
-        return out
-
-    def curvatures(self, F: np.ndarray) -> np.ndarray:
-        """Return half the second derivatives in each output by itself."""
-        out = np.ones_like(F)
-        loss, f = self.loss, self.rows(F)
+    def _look(
+        self, F: np.ndarray, descent: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Do what a compiled loss does, with one that is not."""
+        loss, half, f = self.loss, 0.5 * self.weight, self.rows(F)
+        losses = loss.value(self.Y, f)
+        np.multiply(loss.gradient(self.Y, f), -half, out=self.rows(descent))
         h = loss.curvature(self.Y, f) if loss.is_convex else loss.weights(self.Y, f)
-        np.multiply(np.maximum(h, 0.0), 0.5 * self.weight, out=self.rows(out))
-        return out
-
-    def curvature(self, F: np.ndarray) -> Linear:
-        """Return the function that multiplies by half the second derivatives."""
-        second = self.loss.second(self.Y, self.rows(F))
-        half = 0.5 * self.weight
-
-        def times(V: np.ndarray) -> np.ndarray:
-            out = np.empty_like(V)
-            np.multiply(second(self.rows(V)), half, out=self.rows(out))
-            self.tail(out)[:] = self.tail(V)
-            return out
-
-        return times
+        second = [half * np.maximum(h, 0.0)]
+        u = loss.coupling(self.Y, f) if loss.is_convex else None
+        if u is not None:
+            second = [second[0] + half * u * u, np.sqrt(half) * u]
+        return losses.sum(axis=0) if losses.ndim == 2 else losses, np.array(second)
 
 
 class Newton:
@@ -107,13 +133,13 @@ class Newton:
 
     def __init__(self, objective: Objective):
         self._objective = objective
-        self._inverse = np.zeros((0, 0, 0))
-        self._damped_by = 0.0
-        self._is_stale = True
+        self.forget()
 
     def forget(self) -> None:
         """Take note that the functions are others than before."""
-        self._is_stale = True
+        # Until iterations are many, they count as orthonormal in the curvature too.
+        self._inverse = np.zeros((len(self._objective.Y), 0, 0))
+        self._damped_by, self._n_least, self._is_stale = 0.0, 0, False
 
     def refit(
         self, F: np.ndarray, B: np.ndarray, scale: float
@@ -138,100 +164,49 @@ class Newton:
             The new values.
         theta : ndarray of shape (T, b)
         """
-        objective = self._objective
+        here = self._objective.at(F)
         theta = np.zeros((len(F), len(B)))
-        value, damping = objective.value(F), 0.0
-        g = objective.descent(F) @ B.T
+        g, damping = projected(here.descent, B), 0.0
+        enough = GRADIENT_TOLERANCE**2 * scale
         for _ in range(_MOST_STEPS):
-            enough = GRADIENT_TOLERANCE**2 * scale
-            if float((g * g).sum()) <= enough or damping > _MOST_DAMPING:
+            if np.vdot(g, g) <= enough or damping > _MOST_DAMPING:
                 break
-            step, promise = self._step(F, B, g, damping, enough)
-            F_new = F + step @ B
-            fall = value - objective.value(F_new)
+            step, promise = self._step(here, B, g, damping, enough)
+            there = self._objective.at(moved(here.F, step, B))
+            fall = here.value - there.value
             # NaN compares as False: such a step is not taken.
             if fall >= _LEAST_SHARE * promise:
                 theta += step
-                F, value = F_new, value - fall
+                here, g = there, projected(there.descent, B)
                 if fall > 0.7 * promise:
                     damping = damping / 10 if damping > _NO_DAMPING else 0.0
-                g = objective.descent(F) @ B.T
-            elif promise <= 1e-15 * abs(value):
+            elif promise <= 1e-15 * abs(here.value):
                 break  # what is left to gain is round-off
             else:
                 damping = max(10 * damping, _FIRST_DAMPING)
-        return F, theta
+        return here.F, theta
 
     def _step(
-        self,
-        F: np.ndarray,
-        B: np.ndarray,
-        g: np.ndarray,
-        damping: float,
-        enough: float,
+        self, here: Point, B: np.ndarray, g: np.ndarray, damping: float, enough: float
     ) -> tuple[np.ndarray, float]:
         """Return a step, and by how much the damped parabola falls along it."""
-        if self._is_stale or damping != self._damped_by:
-            self._inverse, self._damped_by = self._inverted(F, B, damping), damping
-        curvature = self._objective.curvature(F)
-
-        def times(V: np.ndarray) -> np.ndarray:
-            return curvature(V @ B) @ B.T + damping * V
-
-        step, left, n_used = conjugate_gradients(times, self._precondition, g, enough)
-        self._is_stale = n_used > 4 + len(B) // 8
+        is_new = self._is_stale or damping != self._damped_by
+        if is_new:
+            self._inverse, self._damped_by = self._inverted(here, B, damping), damping
+        step, left, n_used = solve(B, here.second, g, damping, self._inverse, enough)
+        if is_new:
+            # Fewer are not to be had, where outputs are coupled.
+            self._n_least = n_used
+        self._is_stale = n_used > self._n_least + 4 + len(B) // 8
         # The parabola falls by 2 g.s - s.Hs, and Hs = g - left.
-        promise = float((step * (g + left)).sum())
+        promise = float(np.vdot(step, g + left))
         return self._objective.loss.reduced(step), promise
 
-    def _inverted(self, F: np.ndarray, B: np.ndarray, damping: float) -> np.ndarray:
+    def _inverted(self, here: Point, B: np.ndarray, damping: float) -> np.ndarray:
         """Return the inverse (T, b, b) of each output's second derivatives."""
-        H = (self._objective.curvatures(F)[:, None] * B) @ B.T
+        H = (here.curvatures[:, None] * B) @ B.T
         # Where there is no curvature at all, a little of the metric's own.
         trace = H.trace(axis1=1, axis2=2)[:, None]
         diagonal = np.arange(len(B))
         H[:, diagonal, diagonal] += damping + 1e-10 * np.maximum(1.0, trace)
         return np.linalg.inv(H)
-
-    def _precondition(self, R: np.ndarray) -> np.ndarray:
-        """Return the inverse times ``R``; later functions are orthonormal."""
-        size = self._inverse.shape[1]
-        out = R.copy()
-        out[:, :size] = np.matmul(self._inverse, R[:, :size, None])[:, :, 0]
-        return out
-
-
-def conjugate_gradients(
-    times: Linear, precondition: Linear, g: np.ndarray, enough: float
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Solve ``times(x) = g`` for a positive semi-definite matrix, not exactly.
-
-    Far from the minimum a rough answer does; near it, one whose residue is below
-    ``enough``, so that Newton's method needs no further step to get there.
-
-    Returns
-    -------
-    x, left : ndarray
-        The answer, and what is left of ``g``.
-    n_used : int
-        The number of iterations.
-    """
-    x, r = np.zeros_like(g), g.copy()
-    wanted = max(0.01 * enough, 1e-4 * float((r * r).sum()))
-    p = z = precondition(r)
-    energy = float((r * z).sum())
-    most, n = 2 * g.size + 10, 0
-    while n < most:
-        n += 1
-        Hp = times(p)
-        bend = float((p * Hp).sum())
-        if bend <= 1e-12 * float((p * p).sum()):
-            # Flat along p: without any step yet, take the gradient's.
-            return (x, r, most) if x.any() else (g, np.zeros_like(g), most)
-        x, r = x + (energy / bend) * p, r - (energy / bend) * Hp
-        if float((r * r).sum()) <= wanted:
-            break
-        z = precondition(r)
-        before, energy = energy, float((r * z).sum())
-        p = z + (energy / before) * p
-    return x, r, n

@@ -31,6 +31,7 @@ def check_loss(loss: Loss, n_samples: int = 200, seed: int = 0) -> None:
     _check_shapes(loss, y, f)
     _check_derivatives(loss, y, f)
     _check_curvatures(loss, y, f)
+    _check_coupling(loss, y, f)
     if loss.is_convex:
         _check_convex(loss, y, f)
     _check_start(loss, y)
@@ -104,10 +105,24 @@ def _check_curvatures(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
         "curvature(y, f) is not the derivative of gradient(y, f)", loss, found, wanted
     )
     assert np.all(loss.weights(y, f) >= 0), f"{loss}: weights(y, f) are negative"
-    v = np.cos(np.arange(f.size)).reshape(f.shape)
-    product = loss.second(y, f)(v)
-    assert product.shape == f.shape, f"{loss}: second(y, f) changes the shape"
-    assert float((v * product).sum()) >= 0, f"{loss}: second(y, f) is negative"
+
+
+def _check_coupling(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
+    u = loss.coupling(y, f)
+    u = np.zeros_like(f) if u is None else u
+    assert u.shape == f.shape, (
+        f"{loss}: coupling(y, f) must have the shape of f, {f.shape}, got {u.shape}"
+    )
+    step = np.zeros_like(f)
+    step[0] = _STEP
+    change = loss.gradient(y, f + step) - loss.gradient(y, f - step)
+    found, wanted = -u[0] * u[1:], change[1:] / (2 * _STEP)
+    assert np.allclose(found, wanted, rtol=1e-4, atol=1e-5), _say(
+        "-u_s u_t, u of coupling(y, f), is not the second derivative in two outputs",
+        loss,
+        found,
+        wanted,
+    )
 
 
 def _check_convex(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:

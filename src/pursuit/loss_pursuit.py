@@ -23,6 +23,7 @@ from scipy.linalg import solve_triangular
 
 from ._atoms import Atoms
 from ._loops import first_largest
+from ._loss_loops import append_direction, gains, leave_out, solved
 from ._scores import NOISE
 from .backfitting import Newton, Objective
 from .path import RefittedPath
@@ -34,6 +35,14 @@ GROWTH = 0.25
 # No row's curvature counts for less than this share of the mean: the parabola of a row
 # without curvature would let it go anywhere.
 LEAST_CURVATURE = 1e-3
+
+# Cholesky's factors serve where no row has less than this share of its square outside
+# the span of those before.
+_LEAST_OUTSIDE = 1e-4
+
+# Steps for which there is room at first; it doubles when they are taken, since work
+# grows with it and few pursuits go as far as they may.
+_FIRST_ROOM = 32
 
 # Directions whose correlations with all atoms are asked for at a time.
 _AT_ONCE = 64
@@ -61,11 +70,9 @@ class Candidates:
     norms: np.ndarray
     e: np.ndarray
 
-    def leave_out(self, p: np.ndarray) -> None:
-        """Take a direction of correlations ``p`` out."""
-        self.e -= p * p
-        # What is left of an atom in the span is round-off.
-        self.e[self.e <= 1e-14 * self.norms] = 0.0
+    def leave_out(self, P: np.ndarray) -> None:
+        """Take directions of correlations ``P`` out."""
+        leave_out(P, self.norms, self.e)
 
 
 class LossPursuit(Steps):
@@ -78,21 +85,30 @@ class LossPursuit(Steps):
     def __init__(self, atoms: Atoms, problem: Problem):
         super().__init__(atoms, problem)
         n_targets, n_rows = problem.Y.shape
-        n_max = problem.max_steps
-        width = n_rows + (n_max if problem.alpha > 0 else 0)
         self._objective = Objective(problem.loss, problem.Y, problem.weight)
         self._newton = Newton(self._objective)
-        self.F = np.zeros((n_targets, width))
-        self.C = np.zeros((n_max + self._offset, width))
-        self.Q = np.zeros_like(self.C)
-        self.tri = np.zeros((len(self.C), len(self.C)))
+        self.F = np.zeros((n_targets, n_rows))
+        self.C, self.Q = np.zeros((0, n_rows)), np.zeros((0, n_rows))
+        self.tri = np.zeros((0, 0))
         self.coefs: list[np.ndarray] = []
-        self._coef = np.zeros((n_targets, len(self.C)))
-        self._metric = np.zeros(width)
+        self._coef = np.zeros((n_targets, 0))
+        self._metric = np.zeros(n_rows)
+        self._reserve(min(_FIRST_ROOM, problem.max_steps))
         self._open = problem.candidates.copy()
         self._candidates: Candidates | None = None
         self._pending: tuple[int, float] | None = None
         self._begin()
+
+    def _reserve(self, n_steps: int) -> None:
+        """Make room for so many steps; with a ridge each has its place on the tail."""
+        size = n_steps + self._offset
+        width = self.atoms.n_rows + (n_steps if self.problem.alpha > 0 else 0)
+        self.F = enlarged(self.F, len(self.F), width)
+        self.C, self.Q = enlarged(self.C, size, width), enlarged(self.Q, size, width)
+        self.tri = enlarged(self.tri, size, size)
+        self._coef = enlarged(self._coef, len(self.F), size)
+        self._metric = enlarged(self._metric[None], 1, width)[0]
+        self._metric[self.atoms.n_rows :] = 1.0
 
     # Squared norms under the sample weights are wanted by the papers' criterion only.
     @property
@@ -109,15 +125,15 @@ class LossPursuit(Steps):
     def _begin(self) -> None:
         problem, objective = self.problem, self._objective
         if problem.fit_intercept:
-            objective.rows(self.C)[0] = 1.0
+            objective.rows(self.C)[0] = objective.rows(self.Q)[0] = 1.0
+            self.tri[0, 0] = 1.0
             self._coef[:, 0] = problem.loss.start(problem.Y, problem.weight)
             objective.rows(self.F)[:] = self._coef[:, :1]
         self._scale = objective.value(self.F)
         self._renew_metric()
         if problem.loss.is_convex:
             # Others may have their best constant where all rows are given up.
-            first = slice(0, self._offset)
-            self._improve(self.Q[first], self.tri[first, first])
+            self._improve(self.Q[: self._offset], self.tri)
             self._renew_metric()
         self._scale = objective.value(self.F)
         self._start_energy = self._energy()
@@ -128,15 +144,20 @@ class LossPursuit(Steps):
     def _is_flat(self) -> bool:
         """Return whether no row pulls any more."""
         problem, objective = self.problem, self._objective
-        at_zero = objective.descent(np.zeros_like(self.F))
+        at_zero = objective.at(np.zeros_like(self.F)).descent
         size = np.abs(at_zero).max(initial=0.0)
-        return bool(
-            np.abs(objective.descent(self.F)).max(initial=0.0) <= 1e-14 * size
-        ) or (objective.loss_sum(self.F, problem.weight) == 0.0)
+        here = objective.at(self.F)
+        is_small = np.abs(here.descent).max(initial=0.0) <= 1e-14 * size
+        return bool(is_small or here.losses @ problem.weight == 0.0)
+
+    @property
+    def _slope(self) -> np.ndarray:
+        """Minus half the gradient on the rows, (T, l)."""
+        return self._objective.rows(self._objective.at(self.F).descent)
 
     def _energy(self) -> float:
         """Return the squared length of the gradient, in the dual of the metric."""
-        g = self._objective.rows(self._objective.descent(self.F))
+        g = self._slope
         metric = self._choice_metric
         fitted = metric > 0
         return float((g[:, fitted] ** 2 / metric[fitted]).sum())
@@ -150,8 +171,9 @@ class LossPursuit(Steps):
         if np.array_equal(metric, self._metric):
             return False
         self._metric = metric
-        size = self._basis_size
-        self.Q[:size], self.tri[:size, :size] = orthonormal(self.C[:size], metric)
+        b = self._basis_size
+        self.Q[:b], R = orthonormal(self.Q[:b], metric)
+        self.tri[:b, :b] = R @ self.tri[:b, :b]
         self._newton.forget()
         return True
 
@@ -199,7 +221,7 @@ class LossPursuit(Steps):
         asked = directions[self._n_seen : self._n_seen + _AT_ONCE]
         self._n_asked = len(asked)
         is_last = self._n_seen + self._n_asked == len(directions)
-        slope = self._objective.rows(self._objective.descent(self.F))
+        slope = self._slope
         return np.concatenate(
             [asked * self._choice_metric, slope[: is_last * len(slope)]]
         )
@@ -235,8 +257,7 @@ class LossPursuit(Steps):
         if norms is not None:
             self._set_candidates(norms)
         assert self._candidates is not None
-        for p in correlations[: self._n_asked]:
-            self._candidates.leave_out(p)
+        self._candidates.leave_out(correlations[: self._n_asked])
         self._n_seen += self._n_asked
         slopes = correlations[self._n_asked :]
         if len(slopes):
@@ -247,12 +268,10 @@ class LossPursuit(Steps):
     def _choose(self, among: Candidates, c: np.ndarray) -> None:
         """Choose by the candidates' correlations ``c`` (T, n) with the gradient."""
         self._subtract_ridge(among, c)
-        total = (c * c).sum(axis=0)
-        floor = NOISE**2 * self._start_energy * among.norms
+        is_open, tol = self._open[among.atoms], self.problem.tol
+        floor = NOISE**2 * self._start_energy
         while self.stop_reason is None and self._pending is None:
-            usable = self._open[among.atoms] & (total > floor)
-            usable &= among.e > self.problem.tol * among.norms
-            gain = np.where(usable, total / np.where(usable, among.e, 1.0), 0.0)
+            gain = gains(c, among.e, among.norms, is_open, tol, floor)
             j = int(first_largest(gain))
             if j < 0:
                 self.stop_reason = self._why_none()
@@ -276,8 +295,7 @@ class LossPursuit(Steps):
         problem, b, k = self.problem, self._basis_size, int(among.atoms[j])
         self._fetch(k)
         if problem.is_orthogonal:
-            squared = self._append_direction()
-            whole = float(self.C[b] @ (self.C[b] * self._metric))
+            squared, whole = append_direction(self.C, self._metric, b, self.Q, self.tri)
             is_outside = squared > problem.tol * whole
             drift = abs(squared - among.e[j]) if self._is_prefitting else 0.0
             if not is_outside or drift > _DRIFT * among.e[j]:
@@ -290,26 +308,15 @@ class LossPursuit(Steps):
     def _fetch(self, k: int) -> None:
         """Write atom ``k``, with its ridge on the tail, after the chosen ones."""
         b, n_rows = self._basis_size, self.atoms.n_rows
+        if b == len(self.C):
+            self._reserve(min(2 * self.n_steps, self.problem.max_steps))
         self.C[b, :n_rows] = self.atoms.columns(np.array([k]))[0]
         self.C[b, n_rows:] = 0.0
         if self.problem.alpha > 0:
-            again = np.flatnonzero(self.chosen[: self.n_steps] == k)
-            row = int(again[0]) if len(again) else self.n_steps
+            row = self.n_steps
+            if not self.problem.is_orthogonal:  # and an atom may be chosen again
+                row = [*self.chosen[:row], k].index(k)
             self.C[b, n_rows + row] = np.sqrt(self.problem.alpha)
-
-    def _append_direction(self) -> float:
-        """Orthonormalise the fetched atom; return its squared norm outside the span."""
-        b = self._basis_size
-        u, h = self.C[b].copy(), np.zeros(b)
-        for _ in range(2):
-            taken = self.Q[:b] @ (u * self._metric)
-            u -= taken @ self.Q[:b]
-            h += taken
-        squared = float(u @ (u * self._metric))
-        root = np.sqrt(squared) if squared > 0 else 1.0
-        self.Q[b] = u / root
-        self.tri[:b, b], self.tri[b, b] = h, root
-        return squared
 
     # -- stepping ------------------------------------------------------------------
 
@@ -317,7 +324,7 @@ class LossPursuit(Steps):
         """Optimise the coefficients with atom ``k`` among them, and take the step."""
         n, b = self.n_steps, self._basis_size + 1
         if self.problem.is_orthogonal and (n + 1) % self.problem.backfit_every == 0:
-            self._improve(self.Q[:b], self.tri[:b, :b])
+            self._improve(self.Q[:b], self.tri)
         else:
             # The constant is free in any model: only the others wait.
             places = [0] * self._offset + [b - 1]
@@ -331,17 +338,20 @@ class LossPursuit(Steps):
     def _improve(
         self, B: np.ndarray, R: np.ndarray, places: list[int] | None = None
     ) -> None:
-        """Minimise the objective over the functions ``B``, ``C[places] = R.T @ B``."""
+        """Minimise the objective over the functions ``B``, ``C[places] = R.T @ B``.
+
+        Of a larger ``R`` the first rows and columns count.
+        """
         if not len(B):
             return
         self.F, theta = self._newton.refit(self.F, B, self._scale)
         columns = slice(0, len(B)) if places is None else places
-        self._coef[:, columns] += solve_triangular(R, theta.T).T
+        self._coef[:, columns] += solved(R, theta)
 
     def _record(self) -> None:
         problem, n = self.problem, self.n_steps
-        for j, weight in enumerate((problem.weight, problem.held_out)):
-            self.errors[n, j] = self._objective.loss_sum(self.F, weight)
+        losses = self._objective.at(self.F).losses
+        self.errors[n] = losses @ problem.weight, losses @ problem.held_out
         self._judge(n, self.F[:, self._held_out])
         self.coefs.append(self._coef[:, : self._basis_size].copy())
 
@@ -367,20 +377,40 @@ class LossPursuit(Steps):
         directions = (n_steps + 1) * (4 * width + n_steps)
         coefs = n_targets * n_steps * n_steps // 2
         candidates = (2 * _AT_ONCE + 2 * n_targets + 6) * n_atoms
-        values = (2 * _AT_ONCE + 8 * n_targets) * width
+        values = (2 * _AT_ONCE + 16 * n_targets) * width
         return 8 * (directions + coefs + candidates + values)
+
+
+def enlarged(A: np.ndarray, n: int, m: int) -> np.ndarray:
+    """Return a matrix with rows and columns of zeros added, (n, m)."""
+    out = np.zeros((n, m))
+    out[: A.shape[0], : A.shape[1]] = A
+    return out
 
 
 def orthonormal(C: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``Q`` with rows orthonormal in the metric, and R with ``C = R.T @ Q``.
 
-    Twice, since what the first time leaves is not orthogonal to working precision
-    where rows of ``C`` are nearly dependent.
+    Where rows of ``C`` are nearly dependent, twice: what the first time leaves is not
+    orthogonal to working precision.
     """
-    Q, total = C, np.eye(len(C))
-    for _ in range(2 if len(C) else 0):
-        R = np.asarray(np.linalg.qr((Q * np.sqrt(metric)).T, mode="r"))
-        R = R * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
-        Q = solve_triangular(R, Q, trans="T")
-        total = R @ total
-    return Q, total
+    Z = C * np.sqrt(metric)
+    L = _cholesky(Z @ Z.T)
+    if L is not None:
+        return np.linalg.inv(L) @ C, L.T
+    R = np.asarray(np.linalg.qr(Z.T, mode="r"))
+    R = R * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
+    Q, again = orthonormal(solve_triangular(R, C, trans="T"), metric)
+    return Q, again @ R
+
+
+def _cholesky(G: np.ndarray) -> np.ndarray | None:
+    """Return the lower triangle L, ``G = L @ L.T``, if it has nearly all digits.
+
+    So it has in most cases: directions were orthonormal in the metric before.
+    """
+    try:
+        L = np.linalg.cholesky(G)
+    except np.linalg.LinAlgError:
+        return None
+    return L if np.all(np.diag(L) ** 2 > _LEAST_OUTSIDE * np.diag(G)) else None

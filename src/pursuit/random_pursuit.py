@@ -167,7 +167,5 @@ class RandomLossPursuit(LossPursuit):
         A, metric = self.atoms.columns(drawn), self._choice_metric
         norms = (A * A) @ metric
         among = Candidates(drawn, norms, norms + self.problem.alpha)
-        for p in (self._known_directions() * metric) @ A.T:
-            among.leave_out(p)
-        slope = self._objective.rows(self._objective.descent(self.F))
-        self._choose(among, slope @ A.T)
+        among.leave_out((self._known_directions() * metric) @ A.T)
+        self._choose(among, self._slope @ A.T)

@@ -230,7 +230,9 @@ def _group_errors(group: list[Steps], length: int) -> np.ndarray:
 
 def _padded(errors: np.ndarray, length: int) -> np.ndarray:
     """Return the first ``length`` errors, the last one again where there are fewer."""
-    return np.pad(errors[:length], (0, max(0, length - len(errors))), mode="edge")
+    if len(errors) >= length:
+        return errors[:length]
+    return np.pad(errors, (0, length - len(errors)), mode="edge")
 
 
 def _fold_weights(group: list[Steps]) -> np.ndarray:

@@ -5,7 +5,6 @@ The public names are those of `pursuit.losses`, which describes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -72,16 +71,12 @@ class Loss(BaseEstimator):
         """
         return np.maximum(self.curvature(y, f), 0.0)
 
-    def second(
-        self, y: np.ndarray, f: np.ndarray
-    ) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function that multiplies by the second derivatives at f.
+    def coupling(self, y: np.ndarray, f: np.ndarray) -> np.ndarray | None:
+        """Return u such that the second derivative in outputs s and t is -u_s u_t.
 
-        Of a loss that is not convex, the parabola's instead, which are not negative.
+        None, as here, says that no output is in another's loss.
         """
-        h = self.curvature(y, f) if self.is_convex else self.weights(y, f)
-        h = np.maximum(h, 0.0)
-        return lambda V: h * V
+        return None
 
     def reduced(self, theta: np.ndarray) -> np.ndarray:
         """Return loads (T, b) less what would not change the loss."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.special import expit
 
@@ -88,12 +86,9 @@ class Softmax(Loss):
         p = _softmax(f)
         return p * (1.0 - p) / _LOG2
 
-    def second(
-        self, y: np.ndarray, f: np.ndarray
-    ) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function that multiplies by diag(p) - p p'."""
-        p = _softmax(f)
-        return lambda V: p * (V - (p * V).sum(axis=0)) / _LOG2
+    def coupling(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the probabilities, in the units of the loss."""
+        return _softmax(f) / np.sqrt(_LOG2)
 
     def reduced(self, theta: np.ndarray) -> np.ndarray:
         """Return the loads less their mean: what all outputs share does nothing."""

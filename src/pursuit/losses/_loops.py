@@ -1,0 +1,128 @@
+"""Compiled losses: loss, slope and curvature in one trip over the rows.
+
+The formulas are those of the classes, point by point; a test holds both equal.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ._base import LARGEST_EXPONENT
+
+# Of the margin:
+LOGISTIC, EXPONENTIAL, SQUARED_TANH, DOOM2, HINGE, SQUARED_HINGE = range(6)
+# Of target and prediction:
+SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON = range(6, 11)
+# Of all outputs at once:
+SOFTMAX = 11
+
+_LOG2 = math.log(2.0)
+
+
+@njit(cache=True, nogil=True)
+def look(kind, parameters, Y, F, weight, losses, descent, second):
+    """Write the losses and their derivatives at ``F`` (T, l and more).
+
+    ``losses`` (l,) are summed over the outputs; ``descent`` is minus half the weighted
+    slope; ``second`` is half the weighted curvature (of a loss that is not convex, the
+    parabola's).  ``parameters`` (T, 2) are the loss's own.  Columns of ``F`` and
+    ``descent`` beyond the rows are let be.
+    """
+    if kind == SOFTMAX:
+        _look_at_all(Y, F, weight, losses, descent, second)
+        return
+    losses[:] = 0.0
+    for t in range(Y.shape[0]):
+        a, b = parameters[t]
+        for i in range(Y.shape[1]):
+            if kind < SQUARED:
+                value, slope, bend = _of_margin(kind, a, Y[t, i] * F[t, i])
+                slope *= Y[t, i]
+            else:
+                value, slope, bend = _of_both(kind, a, b, Y[t, i], F[t, i])
+            half = 0.5 * weight[i]
+            losses[i] += value
+            descent[t, i] = -half * slope
+            second[0, t, i] = half * bend
+
+
+@njit(cache=True, nogil=True)
+def _look_at_all(Y, F, weight, losses, descent, second):
+    """Do the same for the softmax, ``second`` as `Loss.coupling` has it."""
+    n_targets = Y.shape[0]
+    p = np.empty(n_targets)
+    for i in range(Y.shape[1]):
+        top, own, total = -np.inf, 0.0, 0.0
+        for t in range(n_targets):
+            top = max(top, F[t, i])
+        for t in range(n_targets):
+            p[t] = math.exp(F[t, i] - top)
+            total += p[t]
+            if Y[t, i] > 0:
+                own += F[t, i] - top
+        losses[i] = (math.log(total) - own) / _LOG2
+        half = 0.5 * weight[i] / _LOG2
+        root = math.sqrt(half)
+        for t in range(n_targets):
+            share = p[t] / total
+            descent[t, i] = -half * (share - (1.0 if Y[t, i] > 0 else 0.0))
+            second[0, t, i] = half * share
+            second[1, t, i] = root * share
+
+
+@njit(cache=True, nogil=True)
+def _of_margin(kind, a, m):
+    """Return value, slope and curvature at a margin."""
+    if kind == LOGISTIC:
+        return _logistic(m)
+    if kind == EXPONENTIAL:
+        e = math.exp(min(-m, LARGEST_EXPONENT))
+        return e, -e, e
+    if kind == HINGE:
+        half = a / 2
+        r = 1.0 - half - m
+        size, sign, bend = _rounded(r, half)
+        return (size + r) / 2, -(sign + 1.0) / 2, bend / 2
+    if kind == SQUARED_HINGE:
+        left = max(0.0, 1.0 - m)
+        return left * left, -2.0 * left, 2.0 if m < 1.0 else 0.0
+    t = math.tanh(m)
+    flat = 1.0 - t * t
+    if kind == DOOM2:
+        return 1.0 - t, -flat, flat
+    return (a - t) ** 2, -2.0 * (a - t) * flat, 2.0 * flat * flat
+
+
+@njit(cache=True, nogil=True)
+def _logistic(m):
+    e = math.exp(-2.0 * abs(m))
+    wrong = (1.0 if m < 0.0 else e) / (1.0 + e)
+    bits = (max(-2.0 * m, 0.0) + math.log1p(e)) / _LOG2
+    return bits, -2.0 / _LOG2 * wrong, 4.0 / _LOG2 * e / (1.0 + e) ** 2
+
+
+@njit(cache=True, nogil=True)
+def _of_both(kind, a, b, y, f):
+    """Return value, slope and curvature at a target and a prediction."""
+    r = y - f
+    if kind == SQUARED:
+        return r * r, -2.0 * r, 2.0
+    if kind == POISSON:
+        mean = math.exp(min(f, LARGEST_EXPONENT))
+        entropy = y * math.log(y) if y > 0.0 else 0.0
+        return mean - y * f + entropy - y, mean - y, mean
+    size, sign, bend = _rounded(r, b if kind == QUANTILE else a)
+    if kind == ABSOLUTE:
+        return size, -sign, bend
+    if kind == HUBER:
+        return a * (2.0 * size - a), -2.0 * a * sign, 2.0 * a * bend
+    return size / 2 + (a - 0.5) * r, 0.5 - a - sign / 2, bend / 2
+
+
+@njit(cache=True, nogil=True)
+def _rounded(r, width):
+    """Return |r| with a parabola for its tip, and its derivatives."""
+    if abs(r) < width:
+        return (r * r / width + width) / 2, r / width, 1.0 / width
+    return abs(r), math.copysign(1.0, r), 0.0

@@ -1,0 +1,75 @@
+"""Which losses have a compiled form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _loops
+from ._base import Loss
+from .classes import (
+    Doom2,
+    Exponential,
+    Hinge,
+    Logistic,
+    Softmax,
+    SquaredHinge,
+    SquaredTanh,
+)
+from .regression import Absolute, Huber, Poisson, Quantile, Squared
+
+# The kind of each, and its parameters in their order.
+_FORMS: dict[type[Loss], tuple[int, tuple[str, ...]]] = {
+    Logistic: (_loops.LOGISTIC, ()),
+    Exponential: (_loops.EXPONENTIAL, ()),
+    SquaredTanh: (_loops.SQUARED_TANH, ("target",)),
+    Doom2: (_loops.DOOM2, ()),
+    Hinge: (_loops.HINGE, ("smoothing",)),
+    SquaredHinge: (_loops.SQUARED_HINGE, ()),
+    Squared: (_loops.SQUARED, ()),
+    Absolute: (_loops.ABSOLUTE, ("smoothing",)),
+    Huber: (_loops.HUBER, ("delta",)),
+    Quantile: (_loops.QUANTILE, ("quantile", "smoothing")),
+    Poisson: (_loops.POISSON, ()),
+    Softmax: (_loops.SOFTMAX, ()),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A loss as the compiled loops know it.
+
+    Attributes
+    ----------
+    kind : int
+    parameters : ndarray of shape (T, 2)
+        Of each output.
+    n_second : int
+        Arrays that the second derivatives take.
+    """
+
+    kind: int
+    parameters: np.ndarray
+    n_second: int
+
+    def look(
+        self, Y: np.ndarray, F: np.ndarray, weight: np.ndarray, descent: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Write the ``descent``; return losses and second derivatives at ``F``."""
+        losses, second = np.empty(Y.shape[1]), np.empty((self.n_second, *Y.shape))
+        _loops.look(self.kind, self.parameters, Y, F, weight, losses, descent, second)
+        return losses, second
+
+
+def compiled(loss: Loss, n_targets: int) -> Compiled | None:
+    """Return the compiled form of a loss; one of the user's own has none."""
+    # A subclass may change anything.
+    if type(loss) not in _FORMS:
+        return None
+    kind, names = _FORMS[type(loss)]
+    parameters = np.zeros((n_targets, 2))
+    for j, name in enumerate(names):
+        # What `bind` found is an array, one number for each output.
+        parameters[:, j] = np.ravel(getattr(loss, name))
+    return Compiled(kind, parameters, 1 + (type(loss) is Softmax))

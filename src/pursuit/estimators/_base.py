@@ -376,8 +376,8 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     gamma : float or {"cv", "median", "scale", "auto"}, default="cv"
         The kernel's width, for kernels given by name. "median" is 1 over the median
         squared distance of the training points; "scale" and "auto" are SVC's; "cv"
-        compares multiples of "median" by the same folds as the size (or by the part
-        held out), as `alpha` below.
+        compares multiples of "median", 1/64 to 256, by the same folds as the size (or
+        by the part held out), as `alpha` below.
     degree : int, default=3
         Of the kernel "poly".
     coef0 : float, default=0.0
@@ -409,16 +409,17 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
     selection : {"cv", "loo", "validation", "bound"} or None, default="cv"
         How the size is chosen on the path. "cv": lowest error of k-fold paths, then
         a fit to all data (above 10 000 rows with an integer `cv`: as "validation").
-        "validation": a part is held out, and the best size on it is kept. "loo":
-        one fit, stopped by the closed-form leave-one-out error. "bound": one fit,
-        stopped where a generalization bound stops falling. None: all of `max_support`.
+        "validation": a part is held out, the model is fitted to the rest, and the
+        size best on that part is kept. "loo": one fit, stopped by the closed-form
+        leave-one-out error. "bound": one fit, stopped where a generalization bound
+        stops falling. None: all of `max_support`.
     scoring : str, callable or None, default=None
         By which of scikit-learn's scores "cv" and "validation" compare sizes, widths
         and ridges. None: by the loss.
     size_tolerance : float or "1se", default=0.01
         The smallest size whose error is within this share of the lowest is chosen,
         or within one standard error of it ("1se", over folds; as 0 where there are
-        none, with "validation" and "loo").
+        none, with "validation" and "loo"). "bound" takes the lowest itself.
     cv : int, splitter or iterable, default=10
         The folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows. Only where X is a few
@@ -440,7 +441,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         The probability with which the bound may fail.
     alpha : float or "cv", default="cv"
         Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
-        five ridges by the same folds as the size.
+        five ridges by the same folds as the size: with squared loss and a kernel of
+        ``k(x, x) = 1``, powers of ten from 1e-4 to 1; else those in units of the
+        functions' size and the loss's curvature (``search_`` shows them).
     fit_intercept : bool, default=True
         Whether a constant, not penalised, is always in the model.
     n_candidates : int, float or None, default=None
@@ -458,9 +461,11 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         A candidate whose squared norm outside the span of the chosen ones is below
         this share of its squared norm counts as dependent and is passed over.
     <extra>random_state : int, RandomState instance or None, default=None
-        Seeds the folds and the random candidates. With None the folds are fixed.
+        Seeds the folds and the random candidates. With None the folds are the same at
+        every fit, and random candidates are not.
     n_jobs : int or None, default=None
-        Widths compared at a time, in threads. BLAS uses its own threads besides.
+        Widths compared at a time, in threads, which divide the threads of BLAS and
+        `max_memory` among them.
     verbose : int or bool, default=0
         Whether to show a progress bar. Ctrl-C ends the fit with the model found so far
         and a warning; twice within two seconds it also ends what is around the fit,
@@ -499,8 +504,9 @@ ATTRIBUTES = """support_ : ndarray of shape (n_support,)
         Every step: atoms, errors, and the coefficients of any size. With
         ``multiclass="ovr"``, ``path_.paths`` holds one for each class.
     search_ : list of dict
-        Every width and ridge compared, with its mean held-out losses (or scores, with
-        their signs turned) at sizes 0, 1, ...
+        Every width and ridge compared: ``gamma``, ``alpha``, the mean held-out losses
+        (or scores, with their signs turned) at sizes 0, 1, ... as ``errors``, and
+        their ``standard_errors`` over folds.
     gamma_ : float or None
         The kernel's width.
     alpha_ : float

@@ -196,7 +196,8 @@ def _sample_size(value: Any, n_rows: int) -> int:
 PARAMETERS = """degree : int, default=3
         Of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Of the kernel "poly" (and of "sigmoid", which is an error where it is not
+        positive semi-definite).
     subsample : int, float, "auto" or None, default="auto"
         On how many random rows (a number or a share) the choice is made: they are the
         candidates, and the criterion is summed over them. All else is computed from

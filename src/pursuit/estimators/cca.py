@@ -67,9 +67,10 @@ class SparseKernelCCA(  # noqa: D101
         Positive semi-definite kernels of the two views, as in
         :class:`SparseKernelPCA`. None: `kernel` for both. Cross-validation slices
         the columns of a precomputed `X`, not those of a precomputed `y`.
-    gamma, gamma_y : float, {{"median", "scale", "auto"}} or None, default="median"
-        The kernels' widths, for kernels given by name. A word stands for a number of
-        its own in each view. `gamma_y` "same", the default: as `gamma`.
+    gamma, gamma_y : float, str or None, default="median" and "same"
+        The kernels' widths, for kernels given by name: a number, or "median", "scale",
+        "auto" or None as in :class:`SparseKernelPCA`, which stand for a number of
+        their own in each view. "same", of `gamma_y` only: as `gamma`.
     max_support : int or None, default=None
         How many pairs are chosen. None: 100, or as many as there are.
     criterion : {{"correlation", "covariance"}}, default="correlation"

@@ -77,7 +77,8 @@ class SparseKernelPCA(  # noqa: D101
         kernel of :mod:`pursuit.kernels`.
     gamma : float, {{"median", "scale", "auto"}} or None, default="median"
         The kernel's width, for kernels given by name. "median" is 1 over the median
-        squared distance of the training points; "auto" and None are 1 / n_features.
+        squared distance of the training points; "scale" is SVC's; "auto" and None are
+        1 / n_features.
     max_support : int or None, default=None
         How many points are chosen. None: as many as there are components; more give
         better components at a higher cost.

@@ -80,14 +80,14 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         K; smaller classes give what they have.  ``"auto"`` takes the K (80 at most)
         with the fewest leave-one-out mistakes.
     penalty : float, "scale" or "auto", default="scale"
-        Weight decay λ, as a number of squared input units; ``"scale"`` is 0.1 times
+        Weight decay λ, in squared units of the inputs; ``"scale"`` is 0.1 times
         the class variance (summed over features, mean over classes), ``"auto"`` the
-        best of eight multiples of it by leave-one-out, zero among them.  0 gives the
-        plain hyperplane, a very large one the distance to the mean.
+        best of eight multiples of that variance by leave-one-out, zero among them.  0
+        gives the plain hyperplane, a very large one the distance to the mean.
     n_components : int, float or None, default=None
         Keep only this many leading principal directions of the neighbours, or as many
-        as explain this share (below 1) of their variance.  ``"auto"`` then compares
-        eleven K only.
+        as explain this share (below 1) of their variance.  ``n_neighbors="auto"`` then
+        compares eleven K at the most.
     tangents : callable, array-like or None, default=None
         Known directions of invariance: of the nearest point of each class, they are
         added to the directions of its hyperplane, under the same penalty.  A function
@@ -120,7 +120,7 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
     References
     ----------
     .. [1] P. Vincent and Y. Bengio, "K-Local Hyperplane and Convex Distance Nearest
-       Neighbor Algorithms", NIPS 14, 2002.
+       Neighbor Algorithms", NIPS 14, 2001.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class CKNNClassifier(BaseLocal):  # noqa: D101
     References
     ----------
     .. [1] P. Vincent and Y. Bengio, "K-Local Hyperplane and Convex Distance Nearest
-       Neighbor Algorithms", NIPS 14, 2002.
+       Neighbor Algorithms", NIPS 14, 2001.
 
     Examples
     --------

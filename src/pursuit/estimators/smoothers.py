@@ -81,7 +81,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
     References
     ----------
     .. [1] E. A. Nadaraya, "On estimating regression", Theory of Probability and its
-       Applications 9, 1964. Thesis §5.2.2.
+       Applications 9, 1964.
 
     Examples
     --------

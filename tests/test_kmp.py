@@ -648,6 +648,15 @@ def test_redrawing_all_candidates_is_the_greedy_choice(case):
     np.testing.assert_array_equal(model.support_, make(**FAST).fit(X, y).support_)
 
 
+def test_the_shared_generator_is_left_alone_where_nothing_is_drawn(regression):
+    X, y = regression
+    before = np.random.get_state()
+    KMPRegressor(gamma="median", max_support=3).fit(X, y)
+    after = np.random.get_state()
+    np.testing.assert_array_equal(before[1], after[1])
+    assert before[2] == after[2]
+
+
 def test_folds_follow_random_state(regression):
     X, y = regression
     how = {"max_support": 15, **FIXED}

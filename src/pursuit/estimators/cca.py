@@ -103,7 +103,7 @@ class SparseKernelCCA(  # noqa: D101
     gamma_, gamma_y_ : float or None
         The kernels' widths.
     stop_reason_ : str
-        Why no more pairs were chosen.
+        Why no more pairs were chosen; of a model from ``truncate``, that it was cut.
     n_features_in_ : int
         The number of features of the first view.
     feature_names_in_ : ndarray of str
@@ -213,7 +213,6 @@ class SparseKernelCCA(  # noqa: D101
             for kernel, Z in zip(kernels, (X, Y), strict=True)
         )
         self._set_path(path, *points)
-        self.stop_reason_ = REASONS[path.stop_reason]
         scores = self._scores_of(X, Y)
         self.correlations_ = correlations(*scores)
         self._gaps = np.abs(scores[0] - scores[1])
@@ -253,6 +252,7 @@ class SparseKernelCCA(  # noqa: D101
         self.n_components_ = len(self.x_weights_)
         self.path_, self.support_, self.n_support_ = path, path.atoms, len(path)
         self.x_support_vectors_, self.y_support_vectors_ = x_points, y_points
+        self.stop_reason_ = REASONS[path.stop_reason]
 
     def truncate(self, n: int) -> SparseKernelCCA:
         """Return the model of the first ``n`` pairs, without choosing again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ class SparseKernelPCA(  # noqa: D101
     gamma_ : float or None
         The kernel's width.
     stop_reason_ : str
-        Why no more points were chosen.
+        Why no more points were chosen; of a model from ``truncate``, that it was cut.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
@@ -203,11 +204,11 @@ class SparseKernelPCA(  # noqa: D101
         path = choose_points(how, kernel, X, self._rule(kernel, X))
         if self._is_by_bound():
             curve = path.bound(delta=self.delta).values
-            path = path.truncate(1 + int(np.argmin(curve[1:])))
+            best = path.truncate(1 + int(np.argmin(curve[1:])))
+            path = replace(best, stop_reason=path.stop_reason)
         self._kernel = kernel
         self._set_path(path, np.empty((0, 0)) if is_pairwise else X[path.atoms])
         self.gamma_ = getattr(kernel, "gamma", None)
-        self.stop_reason_ = REASONS[path.stop_reason]
         return self
 
     def _is_by_bound(self) -> bool:
@@ -257,6 +258,7 @@ class SparseKernelPCA(  # noqa: D101
         self._mean_weights = solve_triangular(upper, means)
         self.path_, self.support_, self.n_support_ = path, path.atoms, n
         self.support_vectors_ = points
+        self.stop_reason_ = REASONS[path.stop_reason]
 
     def truncate(self, n: int) -> SparseKernelPCA:
         """Return the transformer of the first ``n`` points, without another fit.

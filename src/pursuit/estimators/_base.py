@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._callbacks import CallbackSupport, StepReporter
-from pursuit._parameters import whole_between
+from pursuit._parameters import is_word, whole_between
 from pursuit.dictionaries._frames import framer
 from pursuit.estimators._empty import tell_why_empty
 from pursuit.estimators._inputs import validate_data
@@ -106,6 +106,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         folded: np.ndarray,
         weight: np.ndarray,
         groups: Any,
+        *,
         is_class: bool,
         is_shared: bool,
     ) -> None:
@@ -146,7 +147,13 @@ class BaseKMP(CallbackSupport, BaseEstimator):
                 "scoring=None."
             )
         scorer = check_scoring(self, scoring=self.scoring)
-        return Score(scorer, self, X, np.asarray(y))
+        return Score(scorer, self._with_values, X, np.asarray(y))
+
+    def _with_values(self, values: np.ndarray) -> Any:
+        """Return a model that predicts from these values (T, n) of its function."""
+        model = copy.copy(self)
+        model._values = lambda X: values.T  # type: ignore[method-assign]
+        return model
 
     def _attributes(self, found: Fit) -> dict[str, Any]:
         path = _joined(found.paths)
@@ -309,7 +316,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     @property
     def _is_bounded(self) -> bool:
         """Whether a bound chooses the size."""
-        return isinstance(self.selection, str) and self.selection == "bound"
+        return is_word(self.selection, "bound")
 
     @property
     def _takes_matrix(self) -> bool:

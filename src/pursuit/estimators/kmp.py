@@ -119,7 +119,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         Y = np.where(weight[:, None] > 0, Y, 0.0)
         check_target_scale(Y[weight > 0], weight, self.fit_intercept is not False)
         folded, Y = Y.mean(axis=1), np.ascontiguousarray(Y.T)
-        self._pursue(X, Y, y, folded, weight, groups, False, True)
+        kind = {"is_class": False, "is_shared": True}
+        self._pursue(X, Y, y, folded, weight, groups, **kind)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -347,8 +348,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         check_class_count(weight, codes)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
-        folded = codes.astype(np.float64)
-        self._pursue(X, Y, y, folded, weight, groups, True, is_shared)
+        kind = {"is_class": True, "is_shared": is_shared}
+        self._pursue(X, Y, y, codes.astype(np.float64), weight, groups, **kind)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -29,13 +29,13 @@ from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
 from pursuit.estimators._components import (
     PARAMETERS,
-    SecondView,
     choosing,
     is_precomputed,
 )
 from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._views import (
     NAMES,
+    SecondView,
     View,
     accepted,
     bound_kernels,

@@ -22,6 +22,7 @@ from pursuit._parameters import (
     check_squares,
     is_number,
     is_whole,
+    is_word,
     probability,
     whole_between,
     whole_number,
@@ -212,7 +213,7 @@ class SparseKernelPCA(  # noqa: D101
         return self
 
     def _is_by_bound(self) -> bool:
-        return isinstance(self.n_components, str) and self.n_components == "bound"
+        return is_word(self.n_components, "bound")
 
     def _is_by_share(self) -> bool:
         value: Any = self.n_components

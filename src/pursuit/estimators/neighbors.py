@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import is_number
+from pursuit._parameters import is_number, is_whole, is_word
 from pursuit.estimators._local import BaseLocal
-from pursuit.estimators._local_parameters import (
-    check_penalty,
-    check_whole,
-)
+from pursuit.estimators._local_parameters import check_penalty
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 # Penalties that "auto" compares, and the default, as shares of the class variance.
@@ -165,16 +162,16 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         self._check_n_components()
 
     def _check_n_components(self) -> None:
-        n = self.n_components
-        if n is None:
-            return
+        n: Any = self.n_components
         is_share = is_number(n) and 0 < n < 1
-        if not is_share:
-            check_whole("n_components", n, 1, ", a share below 1, or None")
+        if n is not None and not is_share and not is_whole(n, 1):
+            raise ValueError(
+                f"n_components={n!r} must be a whole number of at least 1, a share "
+                "below 1, or None."
+            )
 
     def _is_auto(self) -> bool:
-        is_auto = isinstance(self.penalty, str) and self.penalty == "auto"
-        return super()._is_auto() or is_auto
+        return super()._is_auto() or is_word(self.penalty, "auto")
 
     def _numbers(self) -> np.ndarray:
         numbers = super()._numbers()

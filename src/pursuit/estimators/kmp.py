@@ -12,10 +12,12 @@ from sklearn.utils.metaestimators import available_if
 
 from pursuit._callbacks import with_callbacks
 from pursuit._parameters import check_choice
-from pursuit.estimators._base import (
+from pursuit.estimators._base import BaseKMP
+from pursuit.estimators._kmp_texts import (
     ATTRIBUTES,
+    CLASS_LOSSES,
     CLASSIFIER_PARAMETERS,
-    BaseKMP,
+    REGRESSION_LOSSES,
     parameters,
 )
 from pursuit.estimators._targets import (
@@ -30,14 +32,6 @@ from pursuit.estimators._weights import (
     class_weights,
 )
 from pursuit.losses import Logistic, Poisson, is_named
-
-REGRESSION_LOSSES = """"squared"; "absolute" and "huber", little moved by
-        outliers; "quantile" (``Quantile(0.9)`` for others than the median);
-        "poisson" for counts and rates, with a log link"""
-
-CLASS_LOSSES = '''"squared"; "logistic", which gives probabilities (several
-        classes that share their support: one softmax); "hinge" (smoothed),
-        "squared-hinge", "exponential", "squared-tanh", "doom2"'''
 
 
 class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101

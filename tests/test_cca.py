@@ -135,6 +135,7 @@ def test_truncate(views):
     X, Y = views
     long, short = (SparseKernelCCA(2, max_support=n).fit(X, Y) for n in (30, 12))
     cut = long.truncate(12)
+    assert cut.stop_reason_.startswith("truncated")
     np.testing.assert_allclose(cut.transform(X), short.transform(X), atol=1e-7)
     assert (cut.n_support_, long.n_support_) == (12, 30)
     again = cut.truncate(5)

@@ -168,6 +168,8 @@ def test_more_steps_begin_with_the_same(X):
     long, short = (exact(n, Gaussian(0.5)).fit(X) for n in (30, 10))
     assert long.support_[:10].tolist() == short.support_.tolist()
     cut = long.truncate(10)
+    assert cut.stop_reason_.startswith("truncated")
+    assert long.truncate(30).stop_reason_ == long.stop_reason_
     np.testing.assert_allclose(cut.transform(X), short.transform(X), atol=1e-9)
     assert (cut.n_support_, cut.n_components_, long.n_support_) == (10, 10, 30)
     with pytest.raises(ValueError, match="n=31 must be a whole number from 1 to 30"):

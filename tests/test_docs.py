@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     "README.md",
     "docs/getting_started.md",
+    "docs/user_guide.md",
     "docs/losses.md",
     "docs/dictionaries.md",
     "docs/moving_from_svc.md",

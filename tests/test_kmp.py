@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import KMPClassifier, KMPRegressor
@@ -646,6 +647,16 @@ def test_redrawing_all_candidates_is_the_greedy_choice(case):
     make, X, y = case
     model = make(redraw_candidates=True, n_candidates=1.0, **FAST).fit(X, y)
     np.testing.assert_array_equal(model.support_, make(**FAST).fit(X, y).support_)
+
+
+def test_the_shared_generator_is_left_alone_where_nothing_is_drawn(regression):
+    X, y = regression
+    shared = check_random_state(None)
+    before = shared.get_state()
+    KMPRegressor(gamma="median", max_support=3).fit(X, y)
+    after = shared.get_state()
+    np.testing.assert_array_equal(before[1], after[1])
+    assert before[2] == after[2]
 
 
 def test_folds_follow_random_state(regression):

@@ -289,13 +289,11 @@ def test_rivals_learn(name, iris, small_grids):
     assert 0 < found["size"] <= 75
 
 
-def test_rivals_for_numbers_and_densities(sinc, small_grids):
+def test_rivals_for_numbers(sinc, small_grids):
     X, y = sinc
     machine = rivals.tuned_svr(X[:60], y[:60])
     assert machine.score(X[60:], y[60:]) > 0.8
     assert rivals.tuned_neighbors(X[:60], y[:60]).score(X[60:], y[60:]) > 0.5
-    density = rivals.tuned_density(X, [0.1, 0.5, 2.0])
-    assert density.leaf_size > len(X)
 
 
 def test_rvm_where_installed(iris):

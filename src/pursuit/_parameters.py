@@ -114,12 +114,6 @@ def random_numbers(random_state: Any) -> np.random.RandomState:
         ) from error
 
 
-def check_whole(name: str, value: Any, wanted: str) -> None:
-    """Raise a ValueError unless ``value`` is None, a whole number or a truth value."""
-    if value is not None and not isinstance(value, (*WHOLE, *_FLAGS)):
-        raise ValueError(f"{name}={value!r} must be {wanted}.")
-
-
 def check_flag(name: str, value: Any) -> None:
     """Raise a ValueError unless ``value`` is True or False."""
     if not isinstance(value, _FLAGS):
@@ -144,7 +138,8 @@ def check_classes(classes: np.ndarray) -> None:
 
 def check_verbose(verbose: Any) -> None:
     """Raise a ValueError unless ``verbose`` is True, False, None or a whole number."""
-    check_whole("verbose", verbose, "True, False or a whole number")
+    if verbose is not None and not isinstance(verbose, (*WHOLE, *_FLAGS)):
+        raise ValueError(f"verbose={verbose!r} must be True, False or a whole number.")
 
 
 def is_word(value: Any, word: str) -> bool:

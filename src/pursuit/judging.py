@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,15 +17,15 @@ class Score:
     ----------
     scorer : callable
         ``scorer(model, X, y)``.
-    model : estimator
-        Not fitted, but able to predict from values of the function: a copy of it is
-        given them in place of ``_values(X)``.
+    model_of : callable
+        ``model_of(values)`` returns a model that predicts from the values (T, n) of
+        its function on the rows, without a fit.
     X, y
         The training data.
     """
 
     scorer: Callable[..., float]
-    model: Any
+    model_of: Callable[[np.ndarray], Any]
     X: Any
     y: np.ndarray
 
@@ -34,8 +33,7 @@ class Score:
         self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
     ) -> float:
         """Return minus the score of the model with these values on the rows."""
-        model = copy.copy(self.model)
-        model._values = lambda X: values.T
+        model = self.model_of(values)
         # Not every scorer takes weights: they are passed where they matter.
         matters = np.ptp(weight) > 0
         how = {"sample_weight": weight} if matters else {}

@@ -22,6 +22,7 @@ from .variance import LOOKS_EACH, MOST, DrawnVariance, LargestVariance
 
 REASONS = {
     "interrupted": "interrupted: stopped by the user",
+    "truncated": "truncated: the first points of a longer choice",
     "exhausted": "exhausted: none of the other rows to choose from lies outside the "
     "span of the chosen ones by more than tol",
     "share": "share: as much is captured as was asked for",

@@ -92,8 +92,20 @@ def choose_pairs(
             first, second, how.max_steps, center, by_covariance, how.n_drawn, rng
         )
     reason = how.run(choice, lambda: None, first)
-    rows = how.rows(choice.atoms)
     triangles = [triangle_of(view, choice.atoms) for view in (first, second)]
+    rows, gains = how.rows(choice.atoms), choice.gains.copy()
+    return _paired_path(kernels, data, rows, gains, triangles, reason)
+
+
+def _paired_path(
+    kernels: tuple[Kernel | None, ...],
+    data: tuple[Any, Any],
+    rows: np.ndarray,
+    gains: np.ndarray,
+    triangles: list[np.ndarray],
+    reason: str,
+) -> PairedPath:
+    """Return what the chosen rows span in the two views, over all rows."""
     blocks = [
         coordinate_blocks(k, Z, rows, triangle)
         for k, Z, triangle in zip(kernels, data, triangles, strict=True)
@@ -107,7 +119,7 @@ def choose_pairs(
         paths.append(
             SubspacePath(
                 atoms=rows,
-                gains=choice.gains.copy(),
+                gains=gains,
                 triangle=triangle,
                 means=total[part],
                 moments=products[part, part],

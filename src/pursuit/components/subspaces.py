@@ -126,13 +126,14 @@ class SubspacePath:
         return self.residuals * (self.n_samples / n_outside)
 
     def truncate(self, size: int) -> SubspacePath:
-        """Return the path's first ``size`` steps."""
+        """Return the path's first ``size`` steps; of fewer, the reason says so."""
         if not 0 <= size <= len(self):
             raise ValueError(
                 f"size={size!r} is not on the path, which has sizes 0 to {len(self)}."
             )
         return replace(
             self,
+            stop_reason="truncated" if size < len(self) else self.stop_reason,
             atoms=self.atoms[:size],
             gains=self.gains[:size],
             triangle=self.triangle[:size, :size],

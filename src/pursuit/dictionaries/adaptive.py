@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,41 +151,32 @@ class AdaptiveGaussian(Dictionary):
         reach = self._reach(sample)
         left, right = paired_rows(X[rows], X)
         out = np.empty((len(rows), max(1, n_draws)))
-        is_done = np.zeros(len(rows), dtype=bool)
 
-        def work(parts: Sequence[slice]) -> None:
-            for part in parts:
-                some = rows[part]
-                D = np.empty((len(some), X.shape[0]))
-                squared_distances(left[part], right, D)
-                _width_search.widths(
-                    D,
-                    sets[some],
-                    sets,
-                    sample.seen,
-                    sample.Y,
-                    codes,
-                    center_codes[part],
-                    digests,
-                    digests[some],
-                    reach,
-                    n_draws,
-                    limit,
-                    low,
-                    high,
-                    self._is_scaled(sample),
-                    sample.fit_intercept,
-                    out[part],
-                )
-                is_done[part] = True
-                progress.show(int(is_done.sum()))
+        def measure(part: slice) -> None:
+            some = rows[part]
+            D = np.empty((len(some), X.shape[0]))
+            squared_distances(left[part], right, D)
+            _width_search.widths(
+                D,
+                sets[some],
+                sets,
+                sample.seen,
+                sample.Y,
+                codes,
+                center_codes[part],
+                digests,
+                digests[some],
+                reach,
+                n_draws,
+                limit,
+                low,
+                high,
+                self._is_scaled(sample),
+                sample.fit_intercept,
+                out[part],
+            )
 
-        n_threads = allowed_threads()
-        fitting = sample.memory // (16 * n_threads * max(1, X.shape[0]))
-        step = int(np.clip(fitting, 1, _CENTERS))
-        parts = [slice(i, i + step) for i in range(0, len(rows), step)]
-        with Progress(len(rows), "widths", sample.verbose, unit="point") as progress:
-            deal(work, parts, min(n_threads, len(parts)))
+        _in_parts(measure, sample)
         return out
 
     def _reach(self, sample: Sample) -> float:
@@ -228,6 +219,24 @@ class AdaptiveGaussian(Dictionary):
                 f"gamma_range={ends!r} must be two positive finite numbers, the lower "
                 "one first."
             )
+
+
+def _in_parts(measure: Callable[[slice], None], sample: Sample) -> None:
+    """Call ``measure`` for some centers at a time, in threads, within the memory."""
+    n_centers, n_threads = len(sample.rows), allowed_threads()
+    fitting = sample.memory // (16 * n_threads * max(1, sample.X.shape[0]))
+    step = int(np.clip(fitting, 1, _CENTERS))
+    parts = [slice(i, i + step) for i in range(0, n_centers, step)]
+    is_done = np.zeros(n_centers, dtype=bool)
+    with Progress(n_centers, "widths", sample.verbose, unit="point") as progress:
+
+        def work(own: Sequence[slice]) -> None:
+            for part in own:
+                measure(part)
+                is_done[part] = True
+                progress.show(int(is_done.sum()))
+
+        deal(work, parts, min(n_threads, len(parts)))
 
 
 def _codes(sample: Sample) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import check_scale, positive_number
+from pursuit._parameters import check_scale, is_word, positive_number
 from pursuit._widths import RULES
 from pursuit.dictionaries._base import Dictionary, Sample, classes_of_points
 from pursuit.dictionaries._points import at_rows, points_of
@@ -24,7 +24,7 @@ def widths_to_compare(kernel: Any, gamma: Any, sample: Sample, **more: Any) -> l
     """Return the kernel, bound, with each width that ``gamma`` stands for."""
     if isinstance(kernel, str):
         check_named(kernel, gamma)
-    is_searched = isinstance(gamma, str) and gamma == "cv"
+    is_searched = is_word(gamma, "cv")
     described = as_kernel(kernel, gamma="median" if is_searched else gamma, **more)
     bound = bound_to(described, sample, sample.weight)
     if is_searched and isinstance(kernel, str) and hasattr(bound, "gamma"):
@@ -183,7 +183,7 @@ class ManyWidths(Dictionary):
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the kernel at every width on every point, point by point."""
-        if isinstance(self.gamma, str) and self.gamma == "cv":
+        if is_word(self.gamma, "cv"):
             raise ValueError(
                 "gamma='cv' compares one width with others, but ManyWidths puts them "
                 "into one dictionary: use gamma='median', or OneKernel."

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import validate_data
 
 from pursuit._memory import budget
 from pursuit._parameters import (
@@ -14,6 +12,7 @@ from pursuit._parameters import (
     check_verbose,
     finite_number,
     is_number,
+    is_word,
     positive_number,
     random_numbers,
     row_count,
@@ -30,36 +29,9 @@ SAMPLED_ROWS = 5000
 _TRIAL_ROWS = 20
 
 
-class SecondView(TransformerMixin, BaseEstimator):
-    """The other view: the names of its features, and frames of its variates.
-
-    scikit-learn looks after these for the first argument of an estimator's methods;
-    here the second view is that.
-    """
-
-    def __init__(self, n_components: int) -> None:
-        self.n_components = n_components
-
-    def check_names(self, y: Any, *, reset: bool) -> None:
-        """Keep the names of a frame's columns, or compare them with those kept."""
-        try:
-            validate_data(self, y, reset=reset, skip_check_array=True, ensure_2d=False)
-        except ValueError as error:
-            raise ValueError(f"In y, the second view: {error}") from error
-
-    def transform(self, X: Any, scores: np.ndarray) -> Any:
-        """Return the variates of this view as ``set_output`` asks."""
-        return scores
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the variates."""
-        names = [f"sparsekernelcca_y{i}" for i in range(self.n_components)]
-        return np.array(names, dtype=object)
-
-
 def is_precomputed(kernel: Any) -> bool:
     """Return whether a view is a matrix of kernel values."""
-    return isinstance(kernel, str) and kernel == "precomputed"
+    return is_word(kernel, "precomputed")
 
 
 def bound_kernel(
@@ -188,7 +160,7 @@ def _told_apart(digests: np.ndarray) -> np.ndarray:
 def _sample_size(value: Any, n_rows: int) -> int:
     if value is None:
         return n_rows
-    if isinstance(value, str) and value == "auto":
+    if is_word(value, "auto"):
         return SAMPLED_ROWS
     return row_count("subsample", value, n_rows, ("auto", None))
 
@@ -196,7 +168,8 @@ def _sample_size(value: Any, n_rows: int) -> int:
 PARAMETERS = """degree : int, default=3
         Of the kernel "poly".
     coef0 : float, default=1.0
-        Of the kernels "poly" and "sigmoid".
+        Of the kernel "poly" (and of "sigmoid", which is an error where it is not
+        positive semi-definite).
     subsample : int, float, "auto" or None, default="auto"
         On how many random rows (a number or a share) the choice is made: they are the
         candidates, and the criterion is summed over them. All else is computed from

@@ -16,10 +16,11 @@ class ScoredDensity(DensityMixin, BaseEstimator):
     """A density whose score is the mean of its log-densities."""
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of the rows, minus the thesis's ANLL.
+        """Return the mean log-density of the rows.
 
         The mean, whatever the number of rows; the ``score`` of scikit-learn's
-        ``KernelDensity`` is the sum.
+        ``KernelDensity`` is the sum.  The literature's average negative log-likelihood
+        (ANLL) is minus this.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import is_number
+from pursuit._parameters import is_number, is_word
 from pursuit.dictionaries import Dictionary, OneKernel, Precomputed, Sample
 from pursuit.functions import Functions
 from pursuit.kernels import Kernel
@@ -21,7 +21,7 @@ def is_precomputed(estimator: Any) -> bool:
     """Return whether the estimator's X is a kernel matrix."""
     if getattr(estimator.dictionary, "is_kernel", False):
         return True
-    return isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
+    return is_word(estimator.kernel, "precomputed")
 
 
 def dictionary_of(estimator: Any) -> Dictionary:

@@ -19,9 +19,8 @@ from pursuit._parameters import (
     check_jobs,
     check_verbose,
     is_number,
-    is_whole,
-    is_word,
     random_numbers,
+    whole_number,
 )
 from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
@@ -71,9 +70,8 @@ def limited_threads(n_jobs: int | None) -> Any:
 
 def check_shared(estimator: Any, least_left_out: int) -> None:
     """Raise a ValueError if a parameter that all neighbour estimators have is wrong."""
-    if not is_word(estimator.n_neighbors, "auto"):
-        check_whole("n_neighbors", estimator.n_neighbors, 1, " or 'auto'")
-    check_whole("loo_samples", estimator.loo_samples, least_left_out)
+    whole_number("n_neighbors", estimator.n_neighbors, 1, ("auto",))
+    whole_number("loo_samples", estimator.loo_samples, least_left_out)
     budget(estimator.max_memory)
     random_numbers(estimator.random_state)
     thread_count(estimator.n_jobs)
@@ -101,14 +99,6 @@ def check_penalty(penalty: Any) -> None:
         raise ValueError(
             f"penalty={penalty!r} must be a finite number of at least 0, 'scale' or "
             "'auto'."
-        )
-
-
-def check_whole(name: str, value: Any, low: int, otherwise: str = "") -> None:
-    """Raise a ValueError unless ``value`` is a whole number of at least ``low``."""
-    if not is_whole(value, low):
-        raise ValueError(
-            f"{name}={value!r} must be a whole number of at least {low}{otherwise}."
         )
 
 

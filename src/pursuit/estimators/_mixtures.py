@@ -13,6 +13,7 @@ from pursuit._memory import budget
 from pursuit._parameters import (
     check_scale,
     check_verbose,
+    is_word,
     positive_number,
     random_numbers,
     thread_limit,
@@ -267,11 +268,11 @@ class LocalGaussianMixture(ScoredDensity):
 
 
 def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
+    return is_word(value, "auto")
 
 
 def _kernel(neighborhood: Any, X: np.ndarray, weight: np.ndarray) -> Kernel | None:
-    if isinstance(neighborhood, str) and neighborhood == "hard":
+    if is_word(neighborhood, "hard"):
         return None
     try:
         kernel = as_kernel(neighborhood).bind(X, weight)

@@ -78,7 +78,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     _settings.check_loss_words(estimator, task.loss, task.score)
     check_groups(estimator, task.groups)
     rng = random_numbers(estimator.random_state)
-    seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
+    seed = 0 if estimator.random_state is None else _drawn_seed(rng)
     dictionary = dictionary_of(estimator)
     contents = None if is_precomputed(estimator) else task.X
     distinct, set_of_row = distinct_rows(contents, task.weight)
@@ -113,7 +113,8 @@ def make_plan(estimator: Any, task: Task) -> Plan:
         is_class=task.is_class,
         is_shared=task.is_shared,
         n_redrawn=n_redrawn,
-        seed=int(rng.randint(2**31 - 1)),
+        # Drawn where it is used only: None stands for a generator that others share.
+        seed=0 if n_redrawn is None else _drawn_seed(rng),
         memory=budget(estimator.max_memory),
         dtype=_settings.dtype(estimator.dtype),
         n_jobs=estimator.n_jobs,
@@ -174,8 +175,12 @@ def _candidates(
     if estimator.redraw_candidates:
         return np.arange(n_distinct), n
     # By content, so that neither the order of rows nor repeated rows matter.
-    seed = int(rng.randint(2**31 - 1))
-    return np.sort(np.argsort(row_digests(contents, distinct, seed))[:n]), None
+    digests = row_digests(contents, distinct, _drawn_seed(rng))
+    return np.sort(np.argsort(digests)[:n]), None
+
+
+def _drawn_seed(rng: np.random.RandomState) -> int:
+    return int(rng.randint(2**31 - 1))
 
 
 def _selection(estimator: Any, n_distinct: int) -> str | None:

@@ -14,6 +14,7 @@ from pursuit._parameters import (
     finite_number,
     is_number,
     is_whole,
+    is_word,
     positive_number,
     probability,
     row_count,
@@ -96,8 +97,8 @@ def max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
 
 def tolerance(value: Any) -> float | str:
     """Return how much worse than the best a smaller size may be."""
-    if isinstance(value, str) and value == "1se":
-        return value
+    if is_word(value, "1se"):
+        return "1se"
     return number("size_tolerance", value, low=0.0, word="1se")
 
 
@@ -113,7 +114,7 @@ def patience(value: Any, selection: str | None) -> Patience:
 
 
 def bound(estimator: Any, is_class: bool, n_outputs: int, loss: Loss) -> BoundRule:
-    """Return which bound chooses the size; checked only where one does."""
+    """Return which bound chooses the size; where one does, it must suit the task."""
     check_choice("bound", estimator.bound, ("auto", *KINDS))
     alpha = estimator.bound_alpha
     if alpha is not None:
@@ -135,10 +136,10 @@ def bound(estimator: Any, is_class: bool, n_outputs: int, loss: Loss) -> BoundRu
 
 def dtype(value: Any) -> np.dtype:
     """Return in which type kernel values are stored."""
-    for dtype in (np.dtype("float64"), np.dtype("float32")):
+    for known in (np.dtype("float64"), np.dtype("float32")):
         try:
-            if value is not None and np.dtype(value) == dtype:
-                return dtype
+            if value is not None and np.dtype(value) == known:
+                return known
         except TypeError:
             break
     raise ValueError(f"dtype={value!r} must be 'float64' or 'float32'.")

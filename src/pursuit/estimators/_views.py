@@ -1,4 +1,4 @@
-"""The two views of canonical correlations: their kernels, and each one's variates."""
+"""The two views of canonical correlations: kernels, variates, names of the second."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from pursuit._parameters import check_squares, is_word
 from pursuit.estimators._components import (
@@ -20,6 +22,33 @@ from pursuit.kernels import Kernel
 
 # What users call them.
 NAMES = ("X", "y")
+
+
+class SecondView(TransformerMixin, BaseEstimator):
+    """The other view: the names of its features, and frames of its variates.
+
+    scikit-learn looks after these for the first argument of an estimator's methods;
+    here the second view is that.
+    """
+
+    def __init__(self, n_components: int) -> None:
+        self.n_components = n_components
+
+    def check_names(self, y: Any, *, reset: bool) -> None:
+        """Keep the names of a frame's columns, or compare them with those kept."""
+        try:
+            validate_data(self, y, reset=reset, skip_check_array=True, ensure_2d=False)
+        except ValueError as error:
+            raise ValueError(f"In y, the second view: {error}") from error
+
+    def transform(self, X: Any, scores: np.ndarray) -> Any:
+        """Return the variates of this view as ``set_output`` asks."""
+        return scores
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the variates."""
+        names = [f"sparsekernelcca_y{i}" for i in range(self.n_components)]
+        return np.array(names, dtype=object)
 
 
 @dataclass(frozen=True, eq=False)

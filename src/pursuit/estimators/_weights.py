@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from pursuit._parameters import is_number
+from pursuit._parameters import is_number, is_word
 from pursuit.estimators._inputs import check_kind
 
 # Sums of weights are squared.
@@ -81,7 +81,7 @@ def class_weights(
     """
     if class_weight is None:
         return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
+    if is_word(class_weight, "balanced"):
         return _balanced(np.bincount(codes, weight, minlength=len(classes)))
     if not isinstance(class_weight, Mapping):
         raise ValueError(

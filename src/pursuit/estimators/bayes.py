@@ -102,7 +102,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     References
     ----------
     .. [1] P. Vincent and Y. Bengio, "Manifold Parzen Windows", Advances in Neural
-       Information Processing Systems 15, 2003, section 4.3.
+       Information Processing Systems 15, 2002, section 4.3.
 
     Examples
     --------

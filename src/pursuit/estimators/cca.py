@@ -29,13 +29,13 @@ from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
 from pursuit.estimators._components import (
     PARAMETERS,
-    SecondView,
     choosing,
     is_precomputed,
 )
 from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._views import (
     NAMES,
+    SecondView,
     View,
     accepted,
     bound_kernels,
@@ -67,9 +67,10 @@ class SparseKernelCCA(  # noqa: D101
         Positive semi-definite kernels of the two views, as in
         :class:`SparseKernelPCA`. None: `kernel` for both. Cross-validation slices
         the columns of a precomputed `X`, not those of a precomputed `y`.
-    gamma, gamma_y : float, {{"median", "scale", "auto"}} or None, default="median"
-        The kernels' widths, for kernels given by name. A word stands for a number of
-        its own in each view. `gamma_y` "same", the default: as `gamma`.
+    gamma, gamma_y : float, str or None, default="median" and "same"
+        The kernels' widths, for kernels given by name: a number, or "median", "scale",
+        "auto" or None as in :class:`SparseKernelPCA`, which stand for a number of
+        their own in each view. "same", of `gamma_y` only: as `gamma`.
     max_support : int or None, default=None
         How many pairs are chosen. None: 100, or as many as there are.
     criterion : {{"correlation", "covariance"}}, default="correlation"
@@ -102,7 +103,7 @@ class SparseKernelCCA(  # noqa: D101
     gamma_, gamma_y_ : float or None
         The kernels' widths.
     stop_reason_ : str
-        Why no more pairs were chosen.
+        Why no more pairs were chosen; of a model from ``truncate``, that it was cut.
     n_features_in_ : int
         The number of features of the first view.
     feature_names_in_ : ndarray of str
@@ -212,7 +213,6 @@ class SparseKernelCCA(  # noqa: D101
             for kernel, Z in zip(kernels, (X, Y), strict=True)
         )
         self._set_path(path, *points)
-        self.stop_reason_ = REASONS[path.stop_reason]
         scores = self._scores_of(X, Y)
         self.correlations_ = correlations(*scores)
         self._gaps = np.abs(scores[0] - scores[1])
@@ -252,6 +252,7 @@ class SparseKernelCCA(  # noqa: D101
         self.n_components_ = len(self.x_weights_)
         self.path_, self.support_, self.n_support_ = path, path.atoms, len(path)
         self.x_support_vectors_, self.y_support_vectors_ = x_points, y_points
+        self.stop_reason_ = REASONS[path.stop_reason]
 
     def truncate(self, n: int) -> SparseKernelCCA:
         """Return the model of the first ``n`` pairs, without choosing again.

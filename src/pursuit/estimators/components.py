@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from pursuit._parameters import (
     check_squares,
     is_number,
     is_whole,
+    is_word,
     probability,
     whole_between,
     whole_number,
@@ -77,7 +79,8 @@ class SparseKernelPCA(  # noqa: D101
         kernel of :mod:`pursuit.kernels`.
     gamma : float, {{"median", "scale", "auto"}} or None, default="median"
         The kernel's width, for kernels given by name. "median" is 1 over the median
-        squared distance of the training points; "auto" and None are 1 / n_features.
+        squared distance of the training points; "scale" is SVC's; "auto" and None are
+        1 / n_features.
     max_support : int or None, default=None
         How many points are chosen. None: as many as there are components; more give
         better components at a higher cost.
@@ -108,7 +111,7 @@ class SparseKernelPCA(  # noqa: D101
     gamma_ : float or None
         The kernel's width.
     stop_reason_ : str
-        Why no more points were chosen.
+        Why no more points were chosen; of a model from ``truncate``, that it was cut.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
@@ -202,15 +205,15 @@ class SparseKernelPCA(  # noqa: D101
         path = choose_points(how, kernel, X, self._rule(kernel, X))
         if self._is_by_bound():
             curve = path.bound(delta=self.delta).values
-            path = path.truncate(1 + int(np.argmin(curve[1:])))
+            best = path.truncate(1 + int(np.argmin(curve[1:])))
+            path = replace(best, stop_reason=path.stop_reason)
         self._kernel = kernel
         self._set_path(path, np.empty((0, 0)) if is_pairwise else X[path.atoms])
         self.gamma_ = getattr(kernel, "gamma", None)
-        self.stop_reason_ = REASONS[path.stop_reason]
         return self
 
     def _is_by_bound(self) -> bool:
-        return isinstance(self.n_components, str) and self.n_components == "bound"
+        return is_word(self.n_components, "bound")
 
     def _is_by_share(self) -> bool:
         value: Any = self.n_components
@@ -256,6 +259,7 @@ class SparseKernelPCA(  # noqa: D101
         self._mean_weights = solve_triangular(upper, means)
         self.path_, self.support_, self.n_support_ = path, path.atoms, n
         self.support_vectors_ = points
+        self.stop_reason_ = REASONS[path.stop_reason]
 
     def truncate(self, n: int) -> SparseKernelPCA:
         """Return the transformer of the first ``n`` points, without another fit.

@@ -31,8 +31,8 @@ class ManifoldParzen(LocalGaussianMixture):
         of highest leave-one-out likelihood.
     neighborhood : "hard", str, Kernel or callable, default="hard"
         "hard" weighs the neighbours equally. A kernel, given as in
-        :func:`pursuit.kernels.as_kernel`, weighs them by its values (eq. 13.3),
-        usually with ``n_neighbors=None``.
+        :func:`pursuit.kernels.as_kernel`, weighs them by its values (eq. 13.3 of
+        [2]_), usually with ``n_neighbors=None``.
     max_memory : int, str or None, default=None
         What factors and blocks may take: bytes, or a text such as "1 GiB". None: half
         of the free memory. Factors that do not fit are made again at each call.
@@ -44,16 +44,19 @@ class ManifoldParzen(LocalGaussianMixture):
     Attributes
     ----------
     n_neighbors_ : int or None
-        Neighbours used.
+        Neighbours used; None for all other rows.
     n_components_ : int or None
-        Directions kept.
+        Directions kept; None for all.
     bandwidth_ : float
         sigma.
     search_ : list of dict
-        Every setting that a search compared, with its mean log-density of rows left
-        out (``score``); empty if nothing was "auto".
+        Every setting that a search compared (``n_neighbors``, ``n_components``,
+        ``bandwidth``), with its mean log-density of rows left out (``score``); empty
+        if nothing was "auto".
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where the training data had some.
 
     See Also
     --------
@@ -86,8 +89,9 @@ class ManifoldParzen(LocalGaussianMixture):
 
     References
     ----------
-    .. [1] P. Vincent and Y. Bengio, "Manifold Parzen Windows", Advances in Neural
-       Information Processing Systems 15, 2003.
+    .. [1] P. Vincent and Y. Bengio, "Manifold Parzen Windows", NIPS 15, 2002.
+    .. [2] P. Vincent, "Modèles à noyaux à structure locale", PhD thesis, Université de
+       Montréal, 2003.
 
     Examples
     --------
@@ -177,6 +181,8 @@ class ParzenWindows(LocalGaussianMixture):
         (``score``); empty if it was given.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where the training data had some.
 
     See Also
     --------
@@ -189,7 +195,7 @@ class ParzenWindows(LocalGaussianMixture):
     References
     ----------
     .. [1] E. Parzen, "On the estimation of a probability density function and mode",
-       Annals of Mathematical Statistics 33, 1962. Thesis §5.2.3.
+       Annals of Mathematical Statistics 33, 1962.
 
     Examples
     --------

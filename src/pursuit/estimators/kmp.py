@@ -12,10 +12,12 @@ from sklearn.utils.metaestimators import available_if
 
 from pursuit._callbacks import with_callbacks
 from pursuit._parameters import check_choice
-from pursuit.estimators._base import (
+from pursuit.estimators._base import BaseKMP
+from pursuit.estimators._kmp_texts import (
     ATTRIBUTES,
+    CLASS_LOSSES,
     CLASSIFIER_PARAMETERS,
-    BaseKMP,
+    REGRESSION_LOSSES,
     parameters,
 )
 from pursuit.estimators._targets import (
@@ -30,14 +32,6 @@ from pursuit.estimators._weights import (
     class_weights,
 )
 from pursuit.losses import Logistic, Poisson, is_named
-
-REGRESSION_LOSSES = """"squared"; "absolute" and "huber", little moved by
-        outliers; "quantile" (``Quantile(0.9)`` for others than the median);
-        "poisson" for counts and rates, with a log link"""
-
-CLASS_LOSSES = '''"squared"; "logistic", which gives probabilities (several
-        classes that share their support: one softmax); "hinge" (smoothed),
-        "squared-hinge", "exponential", "squared-tanh", "doom2"'''
 
 
 class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
@@ -119,7 +113,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
         Y = np.where(weight[:, None] > 0, Y, 0.0)
         check_target_scale(Y[weight > 0], weight, self.fit_intercept is not False)
         folded, Y = Y.mean(axis=1), np.ascontiguousarray(Y.T)
-        self._pursue(X, Y, y, folded, weight, groups, False, True)
+        kind = {"is_class": False, "is_shared": True}
+        self._pursue(X, Y, y, folded, weight, groups, **kind)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -347,8 +342,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         check_class_count(weight, codes)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
-        folded = codes.astype(np.float64)
-        self._pursue(X, Y, y, folded, weight, groups, True, is_shared)
+        kind = {"is_class": True, "is_shared": is_shared}
+        self._pursue(X, Y, y, codes.astype(np.float64), weight, groups, **kind)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

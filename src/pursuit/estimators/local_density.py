@@ -46,7 +46,7 @@ _LARGEST_ERROR = 0.1
 
 
 class LocalGaussianDensity(ScoredDensity):
-    r"""A Gaussian fitted to the data around each query (thesis §14.3).
+    r"""A Gaussian fitted to the data around each query.
 
     .. math:: p(x) = \hat Z(x)\, N(x; \mu(x), V(x) + \sigma^2 I), \qquad
         \hat Z(x) = \frac{1}{l} \sum_i k_h(x, x_i)
@@ -93,6 +93,8 @@ class LocalGaussianDensity(ScoredDensity):
         (``score``); empty if both were given.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where the training data had some.
 
     See Also
     --------

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import is_number
+from pursuit._parameters import is_number, is_whole, is_word
 from pursuit.estimators._local import BaseLocal
-from pursuit.estimators._local_parameters import (
-    check_penalty,
-    check_whole,
-)
+from pursuit.estimators._local_parameters import check_penalty
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 # Penalties that "auto" compares, and the default, as shares of the class variance.
@@ -80,14 +77,14 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         K; smaller classes give what they have.  ``"auto"`` takes the K (80 at most)
         with the fewest leave-one-out mistakes.
     penalty : float, "scale" or "auto", default="scale"
-        Weight decay λ, as a number of squared input units; ``"scale"`` is 0.1 times
+        Weight decay λ, in squared units of the inputs; ``"scale"`` is 0.1 times
         the class variance (summed over features, mean over classes), ``"auto"`` the
-        best of eight multiples of it by leave-one-out, zero among them.  0 gives the
-        plain hyperplane, a very large one the distance to the mean.
+        best of eight multiples of that variance by leave-one-out, zero among them.  0
+        gives the plain hyperplane, a very large one the distance to the mean.
     n_components : int, float or None, default=None
         Keep only this many leading principal directions of the neighbours, or as many
-        as explain this share (below 1) of their variance.  ``"auto"`` then compares
-        eleven K only.
+        as explain this share (below 1) of their variance.  ``n_neighbors="auto"`` then
+        compares eleven K at the most.
     tangents : callable, array-like or None, default=None
         Known directions of invariance: of the nearest point of each class, they are
         added to the directions of its hyperplane, under the same penalty.  A function
@@ -120,7 +117,7 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
     References
     ----------
     .. [1] P. Vincent and Y. Bengio, "K-Local Hyperplane and Convex Distance Nearest
-       Neighbor Algorithms", NIPS 14, 2002.
+       Neighbor Algorithms", NIPS 14, 2001.
 
     Examples
     --------
@@ -165,16 +162,16 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         self._check_n_components()
 
     def _check_n_components(self) -> None:
-        n = self.n_components
-        if n is None:
-            return
+        n: Any = self.n_components
         is_share = is_number(n) and 0 < n < 1
-        if not is_share:
-            check_whole("n_components", n, 1, ", a share below 1, or None")
+        if n is not None and not is_share and not is_whole(n, 1):
+            raise ValueError(
+                f"n_components={n!r} must be a whole number of at least 1, a share "
+                "below 1, or None."
+            )
 
     def _is_auto(self) -> bool:
-        is_auto = isinstance(self.penalty, str) and self.penalty == "auto"
-        return super()._is_auto() or is_auto
+        return super()._is_auto() or is_word(self.penalty, "auto")
 
     def _numbers(self) -> np.ndarray:
         numbers = super()._numbers()
@@ -233,7 +230,7 @@ class CKNNClassifier(BaseLocal):  # noqa: D101
     References
     ----------
     .. [1] P. Vincent and Y. Bengio, "K-Local Hyperplane and Convex Distance Nearest
-       Neighbor Algorithms", NIPS 14, 2002.
+       Neighbor Algorithms", NIPS 14, 2001.
 
     Examples
     --------

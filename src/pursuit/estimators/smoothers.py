@@ -14,6 +14,7 @@ from pursuit._parameters import (
     check_scale,
     check_squares,
     finite_number,
+    is_word,
     positive_number,
     whole_number,
 )
@@ -81,7 +82,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
     References
     ----------
     .. [1] E. A. Nadaraya, "On estimating regression", Theory of Probability and its
-       Applications 9, 1964. Thesis §5.2.2.
+       Applications 9, 1964.
 
     Examples
     --------
@@ -141,7 +142,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         self._X, self._weight = X[used], weight[used]
         self._Y = Y.reshape(len(Y), -1)[used]
         self.search_: list[dict[str, float]] = []
-        is_searched = isinstance(self.gamma, str) and self.gamma == "loo"
+        is_searched = is_word(self.gamma, "loo")
         kernel = _bound(self, "median" if is_searched else self.gamma, ("loo",))
         if is_searched and isinstance(self.kernel, str) and hasattr(kernel, "gamma"):
             kernel = self._best_width(kernel)

@@ -303,7 +303,7 @@ def hyperplane_distance(
     References
     ----------
     .. [1] P. Vincent and Y. Bengio, "K-Local Hyperplane and Convex Distance Nearest
-       Neighbor Algorithms", NIPS 14, 2002.
+       Neighbor Algorithms", NIPS 14, 2001.
 
     Examples
     --------

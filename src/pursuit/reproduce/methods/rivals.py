@@ -19,7 +19,6 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 from sklearn.neighbors import (
-    KernelDensity,
     KNeighborsClassifier,
     KNeighborsRegressor,
 )
@@ -134,19 +133,6 @@ def landmark_regression(n_rows: int, n_components: int = 500) -> Any:
     """Return logistic regression on random landmarks, to be tuned elsewhere."""
     landmarks = Nystroem(n_components=min(n_components, n_rows), random_state=0)
     return make_pipeline(landmarks, LogisticRegression(tol=1e-3, max_iter=1000))
-
-
-def tuned_density(X: np.ndarray, widths: Sequence[float]) -> Any:
-    """Return scikit-learn's Parzen windows, width by 5-fold likelihood.
-
-    With a tree its densities are wrong in more than a few dimensions (scikit-learn
-    issue 7492); one leaf for all rows is exact.
-    """
-    model = KernelDensity(leaf_size=len(X) + 1)
-    cv = KFold(N_FOLDS, shuffle=True, random_state=0)
-    return (
-        GridSearchCV(model, {"bandwidth": list(widths)}, cv=cv).fit(X).best_estimator_
-    )
 
 
 def has_rvm() -> bool:

@@ -63,6 +63,16 @@ def test_inner_products_under_every_weighting(rng, dtype, is_even):
     assert Gram.n_bytes(70, some) == held
 
 
+def test_no_more_vectors_are_taken_out_than_there_are_atoms(rng):
+    A = rng.standard_normal((20, 300))
+    some = [np.ones(300), rng.uniform(0, 1, 300)]
+    gram = Gram(A, some)
+    D = gram.less(some[1])
+    assert D.shape == (20, 20)
+    np.testing.assert_allclose(gram.matrix - D.T @ D, (A * some[1]) @ A.T, atol=1e-10)
+    assert Gram.n_bytes(20, some) == gram.matrix.nbytes + D.nbytes
+
+
 # -- agreement with the pseudo-code ------------------------------------------------
 
 

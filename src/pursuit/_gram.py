@@ -37,6 +37,7 @@ class Gram:
             # What is lower to Fortran, which takes rows for columns, is upper here.
             dsyrk(factor, part.T, 1.0, self.matrix.T, trans=1, lower=1, overwrite_c=1)
         mirror(self.matrix)
+        self._weights = list(weights)  # kept, lest another array get the place of one
         self._less = {id(w): _weighted_rows(A, most - w) for w in weights}
 
     def less(self, weight: np.ndarray) -> np.ndarray:
@@ -46,8 +47,8 @@ class Gram:
     @staticmethod
     def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
         """Return the bytes it takes, besides the atoms."""
-        n_less = int((np.array(weights) < np.max(weights, axis=0)).sum())
-        return 8 * n_atoms * (n_atoms + n_less)
+        n_less = (np.array(weights) < np.max(weights, axis=0)).sum(axis=1)
+        return 8 * n_atoms * (n_atoms + int(np.minimum(n_less, n_atoms).sum()))
 
 
 def _weighted_parts(A: np.ndarray, w: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
@@ -62,6 +63,13 @@ def _weighted_parts(A: np.ndarray, w: np.ndarray) -> Iterator[tuple[float, np.nd
 
 
 def _weighted_rows(A: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return the values of the atoms on the rows of positive weight, times its root."""
+    """Return vectors (r, M) whose products are those of the rows under ``w``.
+
+    These are the weighted values of the atoms on them, or where there are more rows
+    than atoms, as few vectors as atoms.
+    """
     rows = np.flatnonzero(w)
-    return np.ascontiguousarray(A[:, rows].T * np.sqrt(w[rows])[:, None])
+    vectors = np.ascontiguousarray(A[:, rows].T * np.sqrt(w[rows])[:, None])
+    if len(rows) <= len(A):
+        return vectors
+    return np.ascontiguousarray(np.linalg.qr(vectors, mode="r"))

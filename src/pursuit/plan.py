@@ -213,7 +213,8 @@ class Plan:
             return None
         if not self._goes_by_gram(atoms, problem, np.max(weights, axis=0)):
             return None
-        n_held_out = max(int((w == 0).sum()) for w in weights)
+        n_held_out = int((problem.held_out > 0).sum())
+        n_held_out += max(int((w < problem.weight).sum()) for w in weights)
         size = problem.max_steps, len(problem.Y), n_held_out
         needed = n_pursuits * GramPursuit.state_bytes(
             atoms.n_rows, atoms.n_atoms, *size

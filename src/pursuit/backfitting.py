@@ -8,7 +8,7 @@ curvature is the weight.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +29,8 @@ _FIRST_DAMPING, _NO_DAMPING, _MOST_DAMPING = 1e-3, 1e-6, 1e12
 _LEAST_SHARE = 1e-4
 
 
-class Point(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Point:
     """An objective, and its derivatives, at one place.
 
     Attributes

@@ -40,6 +40,8 @@ _ROUND = 16
 class GramPursuit(Steps):
     """One pursuit in progress, by inner products.
 
+    Its errors on the fitted rows hold the ridge's part too, those of its path do not.
+
     Parameters
     ----------
     atoms : Atoms
@@ -148,20 +150,12 @@ class GramPursuit(Steps):
 
     def path(self) -> OrthogonalPath:
         """Return the path so far, a value of its own."""
-        problem, n, b = self.problem, self.n_steps, self._basis_size
+        n, b = self.n_steps, self._basis_size
         triangle = np.diag(self._roots[:b])
         upper = np.triu(self._P[:b, self.chosen[:n]], 1 - self._offset)
         triangle[:, self._offset :] += upper
-        return OrthogonalPath(
-            atoms=self.chosen[:n].copy(),
-            triangle=triangle,
-            loads=self._loads[:b].copy(),
-            errors=self._data_errors(triangle) / problem.weight.sum(),
-            gains=self.gains[:n].copy(),
-            has_intercept=problem.fit_intercept,
-            stop_reason=self.stop_reason or "unfinished",
-            means=problem.means if problem.fit_intercept else None,
-        )
+        errors = self._data_errors(triangle)
+        return self._orthogonal_path(triangle, self._loads[:b], errors)
 
     def _data_errors(self, triangle: np.ndarray) -> np.ndarray:
         """Return the errors on the data alone, without the ridge's part of them."""

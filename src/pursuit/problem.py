@@ -9,7 +9,7 @@ import numpy as np
 
 from ._atoms import Atoms
 from .losses import Loss, Squared
-from .path import Path
+from .path import OrthogonalPath, Path
 
 # Targets that differ from a constant by less than this share are one.
 _CONSTANT = 1e-14
@@ -156,6 +156,25 @@ class Steps:
     def path(self) -> Path:
         """Return the path so far, a value of its own."""
         raise NotImplementedError
+
+    def _orthogonal_path(
+        self, triangle: np.ndarray, loads: np.ndarray, errors: np.ndarray
+    ) -> OrthogonalPath:
+        """Return the path so far of a pursuit under squared loss.
+
+        ``errors`` are those of the fitted rows at sizes 0, 1, ..., summed.
+        """
+        problem, n = self.problem, self.n_steps
+        return OrthogonalPath(
+            atoms=self.chosen[:n].copy(),
+            triangle=triangle,
+            loads=loads.copy(),
+            errors=errors / problem.weight.sum(),
+            gains=self.gains[:n].copy(),
+            has_intercept=problem.fit_intercept,
+            stop_reason=self.stop_reason or "unfinished",
+            means=problem.means if problem.fit_intercept else None,
+        )
 
     def take_back(self, n_steps: int) -> None:
         """End the pursuit as it was after ``n_steps``; it cannot go on."""

@@ -298,17 +298,8 @@ class Pursuit(Steps):
     def path(self) -> OrthogonalPath:
         """Return the path so far, a value of its own."""
         n, b = self.n_steps, self._basis_size
-        total = self.problem.weight.sum()
-        return OrthogonalPath(
-            atoms=self.chosen[:n].copy(),
-            triangle=self.tri[:b, :b].copy(),
-            loads=self.loads[:b].copy(),
-            errors=self.errors[: n + 1, 0] / total,
-            gains=self.gains[:n].copy(),
-            has_intercept=self.problem.fit_intercept,
-            stop_reason=self.stop_reason or "unfinished",
-            means=self.problem.means if self.problem.fit_intercept else None,
-        )
+        triangle = self.tri[:b, :b].copy()
+        return self._orthogonal_path(triangle, self.loads[:b], self.errors[: n + 1, 0])
 
     @staticmethod
     def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:

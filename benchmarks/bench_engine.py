@@ -24,7 +24,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.linear_model import orthogonal_mp
 
 from pursuit._atoms import Atoms
-from pursuit._gram import Gram
+from pursuit._gram import SharedGram
 from pursuit.folds import make_folds
 from pursuit.gram_pursuit import GramPursuit
 from pursuit.kernels import Gaussian, median_gamma
@@ -174,7 +174,7 @@ def folds_by_passes(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
 
 def folds_by_products(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
     atoms = atoms_of(A)
-    gram = Gram(A, [p.weight for p in problems])
+    gram = SharedGram(A, [p.weight for p in problems])
     pursuits = [GramPursuit(atoms, p, gram) for p in problems]
     run(atoms, pursuits)
     return np.array([p.chosen for p in pursuits])

@@ -41,7 +41,9 @@ def watch():
 thread = threading.Thread(target=watch)
 thread.start()
 start = time.perf_counter()
-model = KMPRegressor(max_support=steps, max_memory=budget, **settings).fit(X, y)
+model = KMPRegressor(
+    max_support=steps, max_memory=budget, n_candidates=None, **settings
+).fit(X, y)
 seconds = time.perf_counter() - start
 done = True
 thread.join()

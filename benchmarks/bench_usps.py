@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, datasets
 from pursuit._atoms import Atoms
-from pursuit._gram import Gram
+from pursuit._gram import SharedGram
 from pursuit.gram_pursuit import GramPursuit
 from pursuit.kernels import Gaussian
 from pursuit.problem import Problem
@@ -50,7 +50,7 @@ def one_versus_rest(
     A = kernel(X)
     atoms = Atoms(len(A), len(A), lambda i: A[i], len(A), A)
     ones = np.ones(len(X))
-    gram = Gram(A, [ones])
+    gram = SharedGram(A, [ones])
     pursuits = [
         GramPursuit(
             atoms,

@@ -22,21 +22,26 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import scale
 
 from pursuit import KMPClassifier, KMPRegressor, _interrupts, plan
-from pursuit._gram import Gram
+from pursuit._gram import OwnGrams, SharedGram
 from pursuit.gram_pursuit import LEAST_RIDGE, GramPursuit
 from pursuit.pursuit import Pursuit
 from pursuit.running import run
 from pursuit.selection import Sites, without
 
 METHODS = ("pre-fitting", "back-fitting")
+KINDS = (SharedGram, OwnGrams)
 
-# The weights alone, or beside larger ones.
-WEIGHTS = {"alone": lambda w: [w], "among": lambda w: [np.full_like(w, 9.0), w]}
+# For the weights alone, or beside larger ones.
+GRAMS = {
+    "alone": lambda A, w: SharedGram(A, [w]),
+    "among": lambda A, w: SharedGram(A, [np.full_like(w, 9.0), w]),
+    "own": lambda A, w: OwnGrams(A, [np.full_like(w, 9.0), w]),
+}
 
 
-def gram_pursuit(D, Y, N, among="alone", dtype=np.float64, **how):
+def gram_pursuit(D, Y, N, gram="alone", dtype=np.float64, **how):
     atoms, problem = atoms_of(D, dtype=dtype), problem_of(D, Y, N, **how)
-    gram = Gram(atoms.stored, WEIGHTS[among](problem.weight))
+    gram = GRAMS[gram](atoms.stored, problem.weight)
     pursuit = GramPursuit(atoms, problem, gram)
     run(atoms, [pursuit])
     return pursuit
@@ -45,45 +50,55 @@ def gram_pursuit(D, Y, N, among="alone", dtype=np.float64, **how):
 # -- inner products ----------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=named)
 @pytest.mark.parametrize("is_even", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=named)
-def test_inner_products_under_every_weighting(rng, dtype, is_even):
+def test_inner_products_under_every_weighting(rng, dtype, is_even, kind):
     A = rng.standard_normal((70, 1100)).astype(dtype)
     some = [rng.integers(0, 3, 1100).astype(float) for _ in range(3)]
     some.append(np.full(1100, 2.0) if is_even else np.maximum.reduce(some))
-    gram = Gram(A, some)
-    wide = A.astype(np.float64)
-    np.testing.assert_array_equal(gram.matrix, gram.matrix.T)
+    assert_products(kind, A, some)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=named)
+@pytest.mark.parametrize("n_folds", [2, 5])
+def test_inner_products_without_each_of_some_folds(rng, n_folds, kind):
+    A, fold_of_row = rng.standard_normal((30, 200)), rng.integers(0, 5, 200)
+    w = rng.uniform(0.5, 2, 200)
+    assert_products(kind, A, [w * (fold_of_row != f) for f in range(n_folds)])
+
+
+def assert_products(kind, A, some):
+    gram, wide = kind(A, some), A.astype(np.float64)
     for w in some:
-        D = gram.less(w)
-        assert D.dtype == np.float64
-        wanted = (wide * w) @ wide.T
-        np.testing.assert_allclose(gram.matrix - D.T @ D, wanted, atol=1e-10)
-    held = gram.matrix.nbytes + sum(gram.less(w).nbytes for w in some)
-    assert Gram.n_bytes(70, some) == held
+        G, D = gram.under(w)
+        assert G.dtype == D.dtype == np.float64
+        np.testing.assert_array_equal(G, G.T)
+        np.testing.assert_allclose(G - D.T @ D, (wide * w) @ wide.T, atol=1e-10)
+    arrays = {id(x): x for w in some for x in gram.under(w)}.values()
+    assert sum(x.nbytes for x in arrays) <= kind.n_bytes(len(A), some)
 
 
 def test_no_more_vectors_are_taken_out_than_there_are_atoms(rng):
     A = rng.standard_normal((20, 300))
     some = [np.ones(300), rng.uniform(0, 1, 300)]
-    gram = Gram(A, some)
-    D = gram.less(some[1])
+    G, D = SharedGram(A, some).under(some[1])
     assert D.shape == (20, 20)
-    np.testing.assert_allclose(gram.matrix - D.T @ D, (A * some[1]) @ A.T, atol=1e-10)
-    assert Gram.n_bytes(20, some) == gram.matrix.nbytes + D.nbytes
+    np.testing.assert_allclose(G - D.T @ D, (A * some[1]) @ A.T, atol=1e-10)
+    assert SharedGram.n_bytes(20, some) == G.nbytes + D.nbytes
 
 
 # -- agreement with the pseudo-code ------------------------------------------------
 
 
-@pytest.mark.parametrize("among", WEIGHTS)
+@pytest.mark.parametrize("gram", GRAMS)
 @pytest.mark.parametrize("is_weighted", [False, True], ids=["", "weighted"])
 @pytest.mark.parametrize("fit_intercept", [False, True], ids=["", "constant"])
 @pytest.mark.parametrize("share", [1e-6, 1e-3])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("make", DICTIONARIES, ids=lambda f: f.__name__)
 def test_it_selects_what_the_pseudo_code_selects(
-    make, method, share, fit_intercept, is_weighted, among
+    make, method, share, fit_intercept, is_weighted, gram
 ):
     D, Y = matrices(make)
     alpha = share * (D**2).sum(axis=0).max()
@@ -91,7 +106,7 @@ def test_it_selects_what_the_pseudo_code_selects(
     if is_weighted:
         how["weight"] = weights(len(D))
     expected = reference.pursue(D=D, Y=Y, N=10, **how)
-    path = gram_pursuit(D, Y, 10, among, **how).path()
+    path = gram_pursuit(D, Y, 10, gram, **how).path()
     assert_same_path(path, expected, D, Y)
 
 
@@ -136,16 +151,19 @@ def count(rows, values, weight):
     return float(weight @ (np.abs(values).sum(axis=0) > 1))
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=named)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "make", [diabetes_kernel, digits_kernel], ids=lambda f: f.__name__
 )
-def test_folds_have_the_path_and_the_held_out_errors_of_the_other_engine(make, method):
+def test_folds_have_the_path_and_the_held_out_errors_of_the_other_engine(
+    make, method, kind
+):
     D, Y = matrices(make)
     problems = folds(D, Y, method=method, judge=count)
     problems += [replace(p, fit_intercept=False, alpha=0.5) for p in problems[:2]]
     atoms = atoms_of(D)
-    gram = Gram(atoms.stored, [p.weight for p in problems[:5]])
+    gram = kind(atoms.stored, [p.weight for p in problems[:5]])
     found = [GramPursuit(atoms, p, gram) for p in problems]
     wanted = [Pursuit(atoms, p) for p in problems]
     run(atoms, found)
@@ -184,7 +202,7 @@ def test_an_interrupt_leaves_a_usable_path(monkeypatch):
     D, Y = matrices(diabetes_kernel)
     atoms = atoms_of(D)
     problem = problem_of(D, Y, 60, alpha=1e-2, fit_intercept=True)
-    gram = Gram(atoms.stored, [problem.weight])
+    gram = SharedGram(atoms.stored, [problem.weight])
     whole = GramPursuit(atoms, problem, gram)
     run(atoms, [whole])
     pursuit = GramPursuit(atoms, problem, gram)

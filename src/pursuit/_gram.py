@@ -5,6 +5,7 @@ Letters as in :mod:`pursuit.pursuit`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,11 +17,8 @@ from ._gram_loops import mirror
 _ROWS = 512
 
 
-class Gram:
-    r"""The matrix :math:`A W A^\top`, for the largest of some weights and the others.
-
-    The others are less by some rows.  A matrix for each would take longer to make than
-    to do without: what must be taken out of a row of the one is known.
+class Gram(ABC):
+    r"""The matrices :math:`A W A^\top` for several weights.
 
     Parameters
     ----------
@@ -31,18 +29,40 @@ class Gram:
     """
 
     def __init__(self, A: np.ndarray, weights: Sequence[np.ndarray]):
-        most = np.max(weights, axis=0)
-        self.matrix = np.zeros((len(A), len(A)))
-        for factor, part in _weighted_parts(A, most):
-            # What is lower to Fortran, which takes rows for columns, is upper here.
-            dsyrk(factor, part.T, 1.0, self.matrix.T, trans=1, lower=1, overwrite_c=1)
-        mirror(self.matrix)
         self._weights = list(weights)  # kept, lest another array get the place of one
-        self._less = {id(w): _weighted_rows(A, most - w) for w in weights}
+        most = np.max(weights, axis=0)
+        parts = self._make(A, most, [most - w for w in weights])
+        self._parts = {id(w): part for w, part in zip(weights, parts, strict=True)}
 
-    def less(self, weight: np.ndarray) -> np.ndarray:
-        """Return vectors ``D`` (r, M): under a weighting it is ``matrix - D.T @ D``."""
-        return self._less[id(weight)]
+    def under(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``G`` (M, M), ``D`` (r, M): the products are ``G - D.T @ D``."""
+        return self._parts[id(weight)]
+
+    @abstractmethod
+    def _make(
+        self, A: np.ndarray, most: np.ndarray, less: list[np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return ``G`` and ``D`` for each of the weights ``most - less``."""
+
+    @staticmethod
+    @abstractmethod
+    def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
+        """Return the bytes it takes, besides the atoms."""
+
+
+class SharedGram(Gram):
+    """One matrix for the largest of the weights.
+
+    The others are less by some rows: what must be taken out of a row of the matrix is
+    known.
+    """
+
+    def _make(
+        self, A: np.ndarray, most: np.ndarray, less: list[np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        matrix = _products(A, most)
+        mirror(matrix)
+        return [(matrix, _weighted_rows(A, w)) for w in less]
 
     @staticmethod
     def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
@@ -51,13 +71,50 @@ class Gram:
         return 8 * n_atoms * (n_atoms + int(np.minimum(n_less, n_atoms).sum()))
 
 
+class OwnGrams(Gram):
+    """A matrix for each of the weights: longer to make, and steps take less time."""
+
+    def _make(
+        self, A: np.ndarray, most: np.ndarray, less: list[np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        parts = [_products(A, w) for w in less]
+        # What folds leave out adds up to the whole, or most of it.
+        rest = most - np.sum(less, axis=0)
+        if rest.min() >= 0:
+            whole = _products(A, rest)
+            for part in parts:
+                whole += part
+        else:
+            whole = _products(A, most)
+        for part in parts:
+            np.subtract(whole, part, out=part)
+            mirror(part)
+        none = np.empty((0, len(A)))
+        return [(part, none) for part in parts]
+
+    @staticmethod
+    def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
+        """Return the bytes it takes, besides the atoms."""
+        return 8 * n_atoms**2 * (len(weights) + 1)
+
+
+def _products(A: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the weighted inner products of atoms; below the diagonal, zeros."""
+    matrix = np.zeros((len(A), len(A)))
+    for factor, part in _weighted_parts(A, w):
+        # What is lower to Fortran, which takes rows for columns, is upper here.
+        dsyrk(factor, part.T, 1.0, matrix.T, trans=1, lower=1, overwrite_c=1)
+    return matrix
+
+
 def _weighted_parts(A: np.ndarray, w: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
     """Yield factors and parts whose inner products add up to those under ``w``."""
     if A.dtype == np.float64 and np.ptp(w) == 0:
         yield float(w[0]), A
         return
-    for start in range(0, len(w), _ROWS):
-        rows = slice(start, start + _ROWS)
+    used = np.flatnonzero(w)
+    for start in range(0, len(used), _ROWS):
+        rows = used[start : start + _ROWS]
         part = np.multiply(A[:, rows], np.sqrt(w[rows]), dtype=np.float64)
         yield 1.0, np.ascontiguousarray(part)
 

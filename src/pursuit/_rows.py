@@ -82,27 +82,26 @@ def _flat(row: Any) -> np.ndarray:
 def _contents(X: Any, rows: np.ndarray, units: np.ndarray | None) -> Iterator[bytes]:
     """Yield bytes of each row that are equal for equal rows, dense or sparse.
 
-    With units, values are rounded to these.
+    These are the places and the values of all entries that are not 0.  With units,
+    values are rounded to these.
     """
-    for places, values in _nonzeros(X, rows, units):
-        yield places.astype(np.int64).tobytes() + values.tobytes()
-
-
-def _nonzeros(
-    X: Any, rows: np.ndarray, units: np.ndarray | None
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the places and values of each row's entries that are not 0."""
     if sp.issparse(X):
         X = sp.csr_array(X, copy=True)
         X.sum_duplicates()
     for start in range(0, len(rows), _AT_ONCE):
-        block = X[rows[start : start + _AT_ONCE]]
-        ends, places, values = _entries(block)
+        ends, places, values = _entries(X[rows[start : start + _AT_ONCE]])
         if units is not None:
             values = np.rint(values / units[places])
-        for i, j in pairwise(ends):
-            kept = np.flatnonzero(values[i:j]) + i
-            yield places[kept], values[kept]
+        places, zeros = places.astype(np.int64), values == 0
+        n_zeros = np.concatenate([[0], np.cumsum(zeros)])[ends]
+        place_bytes, value_bytes = places.tobytes(), values.tobytes()
+        size = values.itemsize
+        for k, (i, j) in enumerate(pairwise(ends.tolist())):
+            if n_zeros[k] == n_zeros[k + 1]:
+                yield place_bytes[8 * i : 8 * j] + value_bytes[size * i : size * j]
+            else:
+                kept = np.flatnonzero(~zeros[i:j]) + i
+                yield places[kept].tobytes() + values[kept].tobytes()
 
 
 def _entries(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """From data to a path and a size on it: what every estimator's ``fit`` does.
 
 plan        what was asked for                              pursuit.plan
-search      widths and ridges, by the folds of the sizes    pursuit.search
+choice      width, ridge and size, by held-out rows         pursuit.choice
 final       one pursuit (or one for each output) with what won
 size        chosen on its path
 """
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._progress import Progress
+from .choice import choose
 from .functions import Functions
 from .path import Path
 from .path_bounds import Training, bound_curve, positions_of
@@ -23,7 +24,7 @@ from .plan import Plan
 from .problem import Problem, Steps
 from .pursuit import Pursuit
 from .running import run
-from .search import Trial, lowest, search
+from .search import Trial
 from .selection import (
     Curve,
     held_out_errors,
@@ -92,20 +93,12 @@ def fit(
 
     ``on_step`` sees the final pursuits after each round and may ask to stop.
     """
-    problems = plan.problems(Y, weight)
-    # One held-out part and nothing to compare need no search: the final pursuit
-    # itself is watched.
-    is_searched = plan.folds and (plan.selection == "cv" or plan.has_choice)
-    trials = search(plan, X, problems) if is_searched else []
-    dictionary, alpha, max_steps = plan.dictionaries[0], plan.alphas[0], plan.max_steps
-    sizes = None
-    if trials:
-        best = lowest(trials)
-        dictionary, alpha = best.dictionary, best.alpha
-        if plan.selection in ("cv", "validation"):
-            sizes = best.sizes(plan.tolerance)
-            max_steps = max(1, *(len(curve.mean) - 1 for curve in best.curves))
-    problems = [replace(p, alpha=alpha, max_steps=max_steps) for p in problems]
+    choice = choose(plan, X, Y, weight)
+    dictionary, sizes = choice.dictionary, choice.sizes
+    problems = [
+        replace(p, alpha=choice.alpha, max_steps=choice.max_steps)
+        for p in plan.problems(Y, weight)
+    ]
     if plan.selection == "validation" and plan.folds:
         fold = plan.folds[0]
         left = left_of(fold, weight)
@@ -123,11 +116,13 @@ def fit(
     elif sizes is None:
         sizes = [len(path) for path in paths]
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
-    reason = _reason(pursuits, max_steps < plan.max_steps)
+    reason = _reason(pursuits, choice.max_steps < plan.max_steps)
     # Nothing was chosen, although there was something to choose.
     if not any(sizes) and any(paths) and not _is_cut_off(pursuits):
         reason = REASONS["empty"]
-    return Fit(dictionary, plan.labels, alpha, paths, sizes, trials, reason)
+    return Fit(
+        dictionary, plan.labels, choice.alpha, paths, sizes, choice.trials, reason
+    )
 
 
 # -- the final pursuit -------------------------------------------------------------
@@ -142,7 +137,8 @@ def _pursue(
 ) -> list[Steps]:
     atoms, _ = plan.bind(dictionary, X, problems)
     gram = None
-    if plan.selection != "loo":  # which is read off the directions
+    # Where there is one, it is as fast without; "loo" is read off the directions.
+    if len(problems) > 1 and plan.selection != "loo":
         gram = plan.gram(atoms, problems[0], [problems[0].weight], len(problems))
     pursuits = [plan.pursuit(atoms, problem, gram) for problem in problems]
     total = sum(p.max_steps for p in problems)

@@ -56,7 +56,7 @@ class GramPursuit(Steps):
     def __init__(self, atoms: Atoms, problem: Problem, gram: Gram):
         super().__init__(atoms, problem)
         n_targets, size = len(problem.Y), problem.max_steps + self._offset
-        self._G, self._D = gram.matrix, gram.less(problem.weight)
+        self._G, self._D = gram.under(problem.weight)
         self._P = np.empty((size, atoms.n_atoms))
         self._Q = np.empty((size, len(self._held_out)))
         self._v = problem.held_out[self._held_out]

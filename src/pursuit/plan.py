@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._atoms import Atoms
-from ._gram import Gram
+from ._gram import Gram, OwnGrams, SharedGram
 from .functions import Functions
 from .gram_pursuit import LEAST_RIDGE, GramPursuit
 from .loss_pursuit import LossPursuit
@@ -30,7 +30,7 @@ _UNCOUNTED, _COUNTED_SHARE = 32 << 20, 0.7
 _LEAST_BLOCK = 64
 
 # All inner products of atoms are worth their while where there are this many steps to
-# take for each atom.
+# take for each atom, and those under each fold's weights where it takes so many itself.
 _STEPS_AN_ATOM = 0.25
 
 
@@ -54,9 +54,14 @@ class Plan:
     labels : ndarray of int
         The number by which a path knows each atom: its training row, where each has
         a row of its own, or else its place in the dictionary.
+    turns : ndarray of int of shape (l,)
+        When each row's turn is, where only some serve: as good as random, equal rows
+        at once, -1 for rows that are as if absent.
     folds : list of arrays
         Where each fold holds rows out, as in :func:`pursuit.selection.without`; one
         only for a single held-out part.
+    has_own_folds : bool
+        Whether these are random parts, any of which is as good as another.
     selection : {"cv", "validation", "loo", "bound", None}
     tolerance : float or "1se"
         As in :meth:`pursuit.selection.Curve.best`.
@@ -92,7 +97,9 @@ class Plan:
     alphas: Sequence[float]
     sites: Sites
     labels: np.ndarray
+    turns: np.ndarray
     folds: list[np.ndarray]
+    has_own_folds: bool
     selection: str | None
     tolerance: float | str
     patience: Patience
@@ -208,20 +215,21 @@ class Plan:
         n_pursuits : int
             How many there are at once.
         """
-        n_steps = n_pursuits * problem.max_steps
-        if n_pursuits == 1 or n_steps < _STEPS_AN_ATOM * atoms.n_atoms:
+        n_atoms, n_steps = atoms.n_atoms, problem.max_steps
+        if n_pursuits * n_steps < _STEPS_AN_ATOM * n_atoms:
             return None
         if not self._goes_by_gram(atoms, problem, np.max(weights, axis=0)):
             return None
         n_held_out = int((problem.held_out > 0).sum())
         n_held_out += max(int((w < problem.weight).sum()) for w in weights)
-        size = problem.max_steps, len(problem.Y), n_held_out
-        needed = n_pursuits * GramPursuit.state_bytes(
-            atoms.n_rows, atoms.n_atoms, *size
-        ) + Gram.n_bytes(atoms.n_atoms, weights)
-        if needed > self._counted_memory - atoms.stored.nbytes:
-            return None
-        return Gram(atoms.stored, weights)
+        size = atoms.n_rows, n_atoms, n_steps, len(problem.Y), n_held_out
+        room = self._counted_memory - atoms.stored.nbytes
+        room -= n_pursuits * GramPursuit.state_bytes(*size)
+        takes_many = len(weights) > 1 and n_steps >= _STEPS_AN_ATOM * n_atoms
+        for kind in (OwnGrams, SharedGram) if takes_many else (SharedGram,):
+            if kind.n_bytes(n_atoms, weights) <= room:
+                return kind(atoms.stored, weights)
+        return None
 
     def _goes_by_gram(self, atoms: Atoms, problem: Problem, weight: np.ndarray) -> bool:
         """Return whether a pursuit could do without the atoms, with enough digits."""

@@ -55,7 +55,7 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
     with Progress(None, "search", plan.verbose, unit="trial") as progress:
         try:
             for pairs in _stages(plan, trials):
-                trials += _compare(plan, X, problems, pairs)
+                trials += compare(plan, X, problems, pairs)
                 progress.show(len(trials), error=lowest(trials).error)
         except SearchInterrupted:
             if not trials:
@@ -63,7 +63,7 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
             warnings.warn(
                 "The search was interrupted; the best of the widths and ridges "
                 "compared so far is used.",
-                stacklevel=5,
+                stacklevel=6,
             )
     return trials
 
@@ -99,7 +99,8 @@ def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Function
 # -- comparing ---------------------------------------------------------------------
 
 
-def _compare(plan: Plan, X: Any, problems: list[Problem], pairs: Pairs) -> list[Trial]:
+def compare(plan: Plan, X: Any, problems: list[Problem], pairs: Pairs) -> list[Trial]:
+    """Return a trial for each dictionary and ridge."""
     n_jobs = min(effective_n_jobs(plan.n_jobs), len(pairs))
     if n_jobs <= 1:
         found = [_trials(plan, X, problems, *pair) for pair in pairs]

@@ -58,7 +58,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         delta: float = 0.05,
         alpha: float | str = "cv",
         fit_intercept: bool = True,
-        n_candidates: int | float | None = None,
+        n_candidates: int | float | str | None = "auto",
         redraw_candidates: bool = False,
         max_memory: int | str | None = None,
         dtype: Any = "float64",

@@ -88,8 +88,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         functions' size and the loss's curvature (``search_`` shows them).
     fit_intercept : bool, default=True
         Whether a constant, not penalised, is always in the model.
-    n_candidates : int, float or None, default=None
-        How many random training points (number or share) are candidates. None: all.
+    n_candidates : int, float, "auto" or None, default="auto"
+        How many random training points (number or share) are candidates. "auto": all,
+        or 10 000 where there are more, the same at every fit. None: all.
     redraw_candidates : bool, default=False
         Whether candidates are drawn anew at each step (59 of them unless
         `n_candidates` says otherwise) instead of once.
@@ -148,7 +149,10 @@ ATTRIBUTES = """support_ : ndarray of shape (n_support,)
     search_ : list of dict
         Every width and ridge compared: ``gamma``, ``alpha``, the mean held-out losses
         (or scores, with their signs turned) at sizes 0, 1, ... as ``errors``, and
-        their ``standard_errors`` over folds.
+        their ``standard_errors`` over folds. Of more than 2000 candidates, 2000 are
+        compared (or two for each step), on no more than 20 000 rows and on as many of
+        the folds as hold 3000 of them; with "cv", the best comes again at the end
+        with all candidates, rows and folds, and the size is chosen there.
     gamma_ : float or None
         The kernel's width.
     alpha_ : float

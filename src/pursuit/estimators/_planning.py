@@ -37,6 +37,9 @@ LOSS_RIDGE = 10.0
 # Above this many rows, "cv" holds out one part instead of trying k folds.
 CV_ROWS = 10_000
 
+# Of more than this many rows, "auto" makes so many the candidates.
+AUTO_CANDIDATES = 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -82,7 +85,8 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     dictionary = dictionary_of(estimator)
     contents = None if is_precomputed(estimator) else task.X
     distinct, set_of_row = distinct_rows(contents, task.weight)
-    drawn, n_redrawn = _candidates(estimator, contents, distinct, rng)
+    turns = _turns(contents, distinct, seed)
+    drawn, n_redrawn = _candidates(estimator, contents, distinct, turns, rng)
     sample = _sample(estimator, task, distinct[drawn], seed)
     dictionaries = learned(dictionary, sample)
     first = _middle_three(len(dictionaries))
@@ -98,7 +102,9 @@ def make_plan(estimator: Any, task: Task) -> Plan:
         alphas=alphas,
         sites=Sites(set_of_row, sets_of_atoms(middle, set_of_row)),
         labels=labels(middle),
+        turns=np.append(turns, -1)[set_of_row],
         folds=_folds(estimator, task, contents, selection, seed, compares),
+        has_own_folds=isinstance(estimator.cv, WHOLE) or selection == "validation",
         selection=selection,
         tolerance=_settings.tolerance(estimator.size_tolerance),
         patience=_settings.patience(estimator.patience, selection),
@@ -165,18 +171,34 @@ def _middle_three(n: int) -> range:
 
 
 def _candidates(
-    estimator: Any, contents: Any, distinct: np.ndarray, rng: np.random.RandomState
+    estimator: Any,
+    contents: Any,
+    distinct: np.ndarray,
+    turns: np.ndarray,
+    rng: np.random.RandomState,
 ) -> tuple[np.ndarray, int | None]:
     """Return which distinct rows may be chosen, and how many are drawn at each step."""
     value, n_distinct = estimator.n_candidates, len(distinct)
-    if value is None:
-        return np.arange(n_distinct), 59 if estimator.redraw_candidates else None
-    n = min(row_count("n_candidates", value, n_distinct, (None,)), n_distinct)
+    every = np.arange(n_distinct)
+    if value is None or is_word(value, "auto"):
+        if estimator.redraw_candidates:
+            return every, 59
+        return every if value is None else every[turns < AUTO_CANDIDATES], None
+    words = "auto", None
+    n = min(row_count("n_candidates", value, n_distinct, words), n_distinct)
     if estimator.redraw_candidates:
-        return np.arange(n_distinct), n
+        return every, n
     # By content, so that neither the order of rows nor repeated rows matter.
     digests = row_digests(contents, distinct, _drawn_seed(rng))
     return np.sort(np.argsort(digests)[:n]), None
+
+
+def _turns(contents: Any, distinct: np.ndarray, seed: int) -> np.ndarray:
+    """Return when each of the distinct rows has its turn, where only some serve."""
+    turns = np.empty(len(distinct), dtype=np.int64)
+    order = np.argsort(row_digests(contents, distinct, seed))
+    turns[order] = np.arange(len(distinct))
+    return turns
 
 
 def _drawn_seed(rng: np.random.RandomState) -> int:

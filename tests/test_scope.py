@@ -1,0 +1,206 @@
+"""Searches among many rows look at some of them; models have all."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from naming import named
+from scipy import sparse
+from sklearn.datasets import make_friedman1
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
+
+from pursuit import KMPClassifier, KMPRegressor, choice, scope
+from pursuit.dictionaries import Features, ManyWidths, OneKernel
+from pursuit.estimators import _planning
+
+
+@pytest.fixture
+def data():
+    X, y = make_friedman1(300, noise=1.0, random_state=0)
+    return X[:, :5], y
+
+
+@pytest.fixture(autouse=True)
+def enough(monkeypatch):
+    """Let few be enough."""
+    monkeypatch.setattr(scope, "ENOUGH_ATOMS", 60)
+    monkeypatch.setattr(scope, "ENOUGH_ROWS", 200)
+    monkeypatch.setattr(scope, "ENOUGH_HELD_OUT", 50)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What a fit's search looks at."""
+    found = SimpleNamespace()
+    look = scope.scope_of_search
+
+    def scope_of_search(plan, *data):
+        found.plan, found.whole = look(plan, *data).plan, plan
+        found.X, found.problems = look(plan, *data).X, look(plan, *data).problems
+        return look(plan, *data)
+
+    monkeypatch.setattr(choice, "scope_of_search", scope_of_search)
+    return found
+
+
+# -- what is looked at -------------------------------------------------------------
+
+
+def test_some_functions_rows_and_folds_are_looked_at(data, seen):
+    X, y = data
+    KMPRegressor(max_support=20).fit(X, y)
+    plan, problem = seen.plan, seen.problems[0]
+    assert len(plan.labels) == len(plan.dictionaries[0]) == 60
+    assert seen.X.shape == (200, 5)
+    assert problem.Y.shape == (1, 200)
+    # Ten folds of 30 rows, of which some are not looked at.
+    assert len(plan.folds) == 2
+    assert all(fold.shape == (200,) and fold.any() for fold in plan.folds)
+    # Functions stand on rows that are looked at: all may be chosen.
+    assert plan.sites.open_atoms(problem.weight).all()
+    np.testing.assert_array_equal(X[plan.labels], plan.dictionaries[0].centers)
+    some = {tuple(row) for row in seen.X}
+    assert all(tuple(center) in some for center in plan.dictionaries[0].centers)
+
+
+def test_there_are_two_functions_a_step_at_least(data, seen):
+    KMPRegressor(max_support=50).fit(*data)
+    assert len(seen.plan.labels) == 100
+
+
+def test_few_data_are_looked_at_whole(data, seen):
+    X, y = data
+    weight = np.ones(300)
+    weight[50:] = 0
+    KMPRegressor(max_support=20).fit(X, y, weight)
+    assert seen.plan is seen.whole
+    KMPRegressor(max_support=20).fit(X[:50], y[:50])
+    assert seen.plan is seen.whole
+
+
+def test_nothing_to_compare_is_not_searched(data, seen):
+    KMPRegressor(max_support=20, gamma=0.1, alpha=0.1).fit(*data)
+    assert seen.plan is seen.whole
+
+
+@pytest.mark.parametrize(
+    "cv", [KFold(5), ShuffleSplit(3, random_state=0), GroupKFold(5)], ids=named
+)
+def test_folds_that_were_given_are_kept(data, seen, cv):
+    groups = np.arange(300) // 10 if isinstance(cv, GroupKFold) else None
+    KMPRegressor(max_support=20, cv=cv).fit(*data, groups=groups)
+    assert len(seen.plan.labels) == 60
+    assert seen.X.shape == (300, 5)
+    np.testing.assert_array_equal(seen.plan.folds, seen.whole.folds)
+
+
+def test_the_only_held_out_part_is_kept(data, seen):
+    KMPRegressor(max_support=20, selection="validation").fit(*data)
+    (fold,) = seen.plan.folds
+    assert fold.shape == (200,)
+    assert 20 < fold.sum() < 60
+
+
+def test_functions_that_stand_on_no_row_are_kept(data, seen):
+    KMPRegressor(dictionary=OneKernel() + Features(), max_support=20).fit(*data)
+    assert len(seen.plan.labels) == 60 + 5
+    rows = seen.plan.dictionaries[0].rows
+    assert np.count_nonzero(rows < 0) == 5
+
+
+def test_several_functions_a_row(data, seen):
+    KMPRegressor(dictionary=ManyWidths(multiples=(0.5, 2.0)), max_support=20).fit(*data)
+    assert len(seen.plan.labels) == 60
+    assert len(np.unique(seen.plan.dictionaries[0].rows)) == 30
+
+
+# -- what comes of it --------------------------------------------------------------
+
+
+def test_sizes_are_chosen_with_all_functions_and_folds(data):
+    X, y = data
+    model = KMPRegressor(max_support=20).fit(X, y)
+    gamma, alpha = model.gamma_, model.alpha_
+    best = min(model.search_[:-1], key=lambda row: row["errors"].min())
+    assert (best["gamma"], best["alpha"]) == (gamma, alpha)
+    alone = KMPRegressor(max_support=20, gamma=gamma, alpha=alpha).fit(X, y)
+    np.testing.assert_array_equal(model.support_, alone.support_)
+    np.testing.assert_allclose(
+        model.search_[-1]["errors"], alone.search_[0]["errors"], rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("selection", ["validation", "loo", "bound", None])
+def test_other_rules_choose_as_if_width_and_ridge_had_been_given(data, selection):
+    X, y = data
+    model = KMPRegressor(max_support=20, selection=selection).fit(X, y)
+    gamma, alpha = model.gamma_, model.alpha_
+    alone = KMPRegressor(
+        max_support=20, selection=selection, gamma=gamma, alpha=alpha
+    ).fit(X, y)
+    np.testing.assert_array_equal(model.support_, alone.support_)
+
+
+@pytest.mark.parametrize("selection", ["cv", "validation"])
+def test_neither_order_nor_copies_matter(data, selection, rng):
+    X, y = data
+    order = rng.permutation(300)
+    copies = np.concatenate([order, order[:40], order[:40]])
+    weight = np.ones(300)
+    weight[order[:40]] = 3
+    how = {"max_support": 20, "selection": selection}
+    model = KMPRegressor(**how).fit(X, y, weight)
+    again = KMPRegressor(**how).fit(X[copies], y[copies])
+    assert (model.gamma_, model.alpha_) == (again.gamma_, again.alpha_)
+    np.testing.assert_allclose(model.predict(X), again.predict(X), rtol=1e-6)
+
+
+def test_sparse_and_precomputed_data_are_searched_alike(data):
+    X, y = data
+    X = np.where(X > 0.5, X, 0.0)
+    how = {"max_support": 20, "gamma": 0.3}
+    dense = KMPRegressor(**how).fit(X, y)
+    thin = KMPRegressor(**how).fit(sparse.csr_array(X), y)
+    assert dense.alpha_ == thin.alpha_
+    np.testing.assert_array_equal(dense.support_, thin.support_)
+    K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
+    given = KMPRegressor("precomputed", max_support=20).fit(K, y)
+    assert len(given.search_) > 5
+    assert given.score(K, y) > 0.6
+
+
+def test_every_class_has_its_own_size(data):
+    X, y = data
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    model = KMPClassifier(max_support=20, multiclass="ovr").fit(X, labels)
+    assert len(model.path_.paths) == 3
+    assert model.score(X, labels) > 0.6
+
+
+def test_an_interrupted_choice_of_the_size(data, monkeypatch):
+    def interrupted(*_):
+        raise choice.SearchInterrupted
+
+    monkeypatch.setattr(choice, "compare", interrupted)
+    with pytest.warns(UserWarning, match="choice of a size was interrupted"):
+        model = KMPRegressor(max_support=20).fit(*data)
+    assert model.n_support_ > 0
+
+
+# -- candidates --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_of_many_rows_some_are_candidates_by_default(data, monkeypatch, kernel):
+    X, y = data
+    X = X if kernel == "rbf" else X @ X.T
+    monkeypatch.setattr(_planning, "AUTO_CANDIDATES", 40)
+    how = {"gamma": 0.1, "alpha": 0.1, "selection": None, "max_support": 300}
+    first, second = (KMPRegressor(kernel, **how).fit(X, y) for _ in range(2))
+    assert first.n_support_ == 40 if kernel == "rbf" else first.n_iter_ <= 40
+    np.testing.assert_array_equal(first.support_, second.support_)
+    assert KMPRegressor(kernel, n_candidates=41, **how).fit(X, y).n_iter_ <= 41
+    whole = KMPRegressor("rbf", n_candidates=None, **how).fit(X, y)
+    assert whole.n_support_ == 300
+    drawn = KMPRegressor(kernel, redraw_candidates=True, **how).fit(X, y)
+    assert len(set(drawn.support_) - set(first.support_)) > 0

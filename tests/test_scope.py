@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from pursuit import KMPClassifier, KMPRegressor, choice, scope
 from pursuit.dictionaries import Features, ManyWidths, OneKernel
 from pursuit.estimators import _planning
+from pursuit.selection import left_of
 
 
 @pytest.fixture
@@ -99,6 +100,19 @@ def test_the_only_held_out_part_is_kept(data, seen):
     (fold,) = seen.plan.folds
     assert fold.shape == (200,)
     assert 20 < fold.sum() < 60
+
+
+@pytest.mark.parametrize("selection", ["cv", "validation"])
+@pytest.mark.parametrize("kind", [KMPClassifier, KMPRegressor])
+def test_held_out_rows_are_some_of_those_looked_at(data, seen, kind, selection):
+    X, y = data
+    y = y > np.median(y) if kind is KMPClassifier else y
+    kind(max_support=20, selection=selection).fit(X, y)
+    plan, weight = seen.plan, seen.problems[0].weight
+    for fold in plan.folds:
+        assert 0.3 < fold.mean() / (0.1 if selection == "cv" else 0.2) < 2
+        is_open = plan.sites.open_atoms(left_of(fold, weight))
+        assert 0.6 < is_open.mean() < 1
 
 
 def test_functions_that_stand_on_no_row_are_kept(data, seen):

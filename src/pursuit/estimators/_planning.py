@@ -40,6 +40,9 @@ CV_ROWS = 10_000
 # Of more than this many rows, "auto" makes so many the candidates.
 AUTO_CANDIDATES = 10_000
 
+# What tells turns from folds: seeds are smaller.
+_TURNS = 1 << 32
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -196,7 +199,8 @@ def _candidates(
 def _turns(contents: Any, distinct: np.ndarray, seed: int) -> np.ndarray:
     """Return when each of the distinct rows has its turn, where only some serve."""
     turns = np.empty(len(distinct), dtype=np.int64)
-    order = np.argsort(row_digests(contents, distinct, seed))
+    # Another draw than that of the folds, which would hold the first ones out together.
+    order = np.argsort(row_digests(contents, distinct, seed + _TURNS))
     turns[order] = np.arange(len(distinct))
     return turns
 

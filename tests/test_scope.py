@@ -204,17 +204,36 @@ def test_an_interrupted_choice_of_the_size(data, monkeypatch):
 # -- candidates --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-def test_of_many_rows_some_are_candidates_by_default(data, monkeypatch, kernel):
+def candidates(X, Y, **how):
+    """The rows that are chosen for one of many targets."""
+    how = {"gamma": 1.0, "alpha": 0.1, "selection": None, "max_support": 20} | how
+    chosen = [KMPRegressor(**how).fit(X, y).support_ for y in Y]
+    return np.unique(np.concatenate(chosen))
+
+
+def test_of_many_rows_some_are_candidates_by_default(data, monkeypatch, rng):
+    X, _ = data
+    Y = rng.standard_normal((20, 300))
+    monkeypatch.setattr(_planning, "AUTO_CANDIDATES", 50)
+    some = candidates(X, Y)
+    assert len(some) == 50
+    np.testing.assert_array_equal(some, candidates(X, Y))
+    order = rng.permutation(300)
+    again = candidates(X[order], Y[:, order])
+    np.testing.assert_array_equal(some, np.sort(order[again]))
+    assert len(candidates(X, Y, n_candidates=None)) > 100
+    assert len(candidates(X, Y, redraw_candidates=True)) > 100
+    # Two for each step, and no more values than may be.
+    assert 50 < len(candidates(X, Y, max_support=40)) <= 80
+    monkeypatch.setattr(_planning, "AUTO_VALUES", 45 * 300)
+    assert len(candidates(X, Y)) == 45
+
+
+def test_ridges_grow_with_more_than_a_hundred_thousand_rows(data, monkeypatch):
     X, y = data
-    X = X if kernel == "rbf" else X @ X.T
-    monkeypatch.setattr(_planning, "AUTO_CANDIDATES", 40)
-    how = {"gamma": 0.1, "alpha": 0.1, "selection": None, "max_support": 300}
-    first, second = (KMPRegressor(kernel, **how).fit(X, y) for _ in range(2))
-    assert first.n_support_ == 40 if kernel == "rbf" else first.n_iter_ <= 40
-    np.testing.assert_array_equal(first.support_, second.support_)
-    assert KMPRegressor(kernel, n_candidates=41, **how).fit(X, y).n_iter_ <= 41
-    whole = KMPRegressor("rbf", n_candidates=None, **how).fit(X, y)
-    assert whole.n_support_ == 300
-    drawn = KMPRegressor(kernel, redraw_candidates=True, **how).fit(X, y)
-    assert len(set(drawn.support_) - set(first.support_)) > 0
+    alphas = {row["alpha"] for row in KMPRegressor(max_support=5).fit(X, y).search_}
+    assert alphas == {1e-4, 1e-3, 1e-2, 1e-1, 1.0}
+    weight = np.full(300, 1e6 / 300)
+    model = KMPRegressor(max_support=5).fit(X, y, weight)
+    alphas = sorted({row["alpha"] for row in model.search_})
+    np.testing.assert_allclose(alphas, [1e-3, 1e-2, 1e-1, 1.0, 10.0])

@@ -60,8 +60,7 @@ class SharedGram(Gram):
     def _make(
         self, A: np.ndarray, most: np.ndarray, less: list[np.ndarray]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        matrix = _products(A, most)
-        mirror(matrix)
+        matrix = mirrored(_products(A, most))
         return [(matrix, _weighted_rows(A, w)) for w in less]
 
     @staticmethod
@@ -87,8 +86,7 @@ class OwnGrams(Gram):
         else:
             whole = _products(A, most)
         for part in parts:
-            np.subtract(whole, part, out=part)
-            mirror(part)
+            mirrored(np.subtract(whole, part, out=part))
         none = np.empty((0, len(A)))
         return [(part, none) for part in parts]
 
@@ -102,9 +100,20 @@ def _products(A: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return the weighted inner products of atoms; below the diagonal, zeros."""
     matrix = np.zeros((len(A), len(A)))
     for factor, part in _weighted_parts(A, w):
-        # What is lower to Fortran, which takes rows for columns, is upper here.
-        dsyrk(factor, part.T, 1.0, matrix.T, trans=1, lower=1, overwrite_c=1)
+        add_products(matrix, factor, part)
     return matrix
+
+
+def add_products(G: np.ndarray, factor: float, A: np.ndarray) -> None:
+    """Add ``factor`` times ``A @ A.T`` to ``G``, above its diagonal."""
+    # What is lower to Fortran, which takes rows for columns, is upper here.
+    dsyrk(factor, A.T, 1.0, G.T, trans=1, lower=1, overwrite_c=1)
+
+
+def mirrored(G: np.ndarray) -> np.ndarray:
+    """Return the matrix after what is above its diagonal was copied to below it."""
+    mirror(G)
+    return G
 
 
 def _weighted_parts(A: np.ndarray, w: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:

@@ -135,12 +135,8 @@ def _pursue(
     dictionary: Functions,
     on_step: OnStep | None,
 ) -> list[Steps]:
-    atoms, _ = plan.bind(dictionary, X, problems)
-    gram = None
-    # Where there is one, it is as fast without; "loo" is read off the directions.
-    if len(problems) > 1 and plan.selection != "loo":
-        gram = plan.gram(atoms, problems[0], [problems[0].weight], len(problems))
-    pursuits = [plan.pursuit(atoms, problem, gram) for problem in problems]
+    pursuits = _final_pursuits(plan, X, problems, dictionary)
+    atoms = pursuits[0].atoms
     total = sum(p.max_steps for p in problems)
     looks: dict[int, int] = {}
     with Progress(total, "pursuit", plan.verbose, unit="point") as progress:
@@ -167,6 +163,19 @@ def _pursue(
             stacklevel=4,
         )
     return pursuits
+
+
+def _final_pursuits(
+    plan: Plan, X: Any, problems: list[Problem], dictionary: Functions
+) -> list[Steps]:
+    if (pursuits := plan.moments(dictionary, X, problems)) is not None:
+        return pursuits
+    atoms, _ = plan.bind(dictionary, X, problems)
+    gram = None
+    # One pursuit is as fast without; "loo" is read off the directions.
+    if len(problems) > 1 and plan.selection != "loo":
+        gram = plan.gram(atoms, problems[0], [problems[0].weight], len(problems))
+    return [plan.pursuit(atoms, problem, gram) for problem in problems]
 
 
 def _training_error(pursuits: Sequence[Steps]) -> float:

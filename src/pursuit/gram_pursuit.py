@@ -21,11 +21,12 @@ squared norm, gains are right to six digits or more.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from ._atoms import Atoms
-from ._gram import Gram
 from ._gram_loops import take_steps
 from ._scores import Scores
 from .path import OrthogonalPath
@@ -35,6 +36,13 @@ LEAST_RIDGE = 1e-9
 
 # Steps taken a round.
 _ROUND = 16
+
+
+class Weighted(Protocol):
+    """Inner products of all atoms, under some weights."""
+
+    def under(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``G`` (M, M), ``D`` (r, M): the products are ``G - D.T @ D``."""
 
 
 class GramPursuit(Steps):
@@ -49,14 +57,16 @@ class GramPursuit(Steps):
     problem : Problem
         Of least squares, in which all coefficients are optimised at each step, with a
         ridge.
-    gram : Gram
+    gram : Weighted
         The inner products, under the problem's weights among others.
     """
 
-    def __init__(self, atoms: Atoms, problem: Problem, gram: Gram):
+    def __init__(self, atoms: Atoms, problem: Problem, gram: Weighted):
         super().__init__(atoms, problem)
         n_targets, size = len(problem.Y), problem.max_steps + self._offset
         self._G, self._D = gram.under(problem.weight)
+        # Where no rows are held out, the atoms' values are not asked for.
+        self._A = atoms.stored if len(self._held_out) else self._D
         self._P = np.empty((size, atoms.n_atoms))
         self._Q = np.empty((size, len(self._held_out)))
         self._v = problem.held_out[self._held_out]
@@ -118,7 +128,7 @@ class GramPursuit(Steps):
         self.n_steps = take_steps(
             self._G,
             self._D,
-            self.atoms.stored,
+            self._A,
             self._held_out,
             self._v,
             problem.alpha,
@@ -150,12 +160,17 @@ class GramPursuit(Steps):
 
     def path(self) -> OrthogonalPath:
         """Return the path so far, a value of its own."""
+        triangle = self._triangle()
+        errors = self._data_errors(triangle)
+        return self._orthogonal_path(triangle, self._loads[: len(triangle)], errors)
+
+    def _triangle(self) -> np.ndarray:
+        """Return the triangle that turns directions into atoms."""
         n, b = self.n_steps, self._basis_size
         triangle = np.diag(self._roots[:b])
         upper = np.triu(self._P[:b, self.chosen[:n]], 1 - self._offset)
         triangle[:, self._offset :] += upper
-        errors = self._data_errors(triangle)
-        return self._orthogonal_path(triangle, self._loads[:b], errors)
+        return triangle
 
     def _data_errors(self, triangle: np.ndarray) -> np.ndarray:
         """Return the errors on the data alone, without the ridge's part of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from .functions import Functions
 from .gram_pursuit import LEAST_RIDGE, GramPursuit
 from .loss_pursuit import LossPursuit
 from .losses import Loss
+from .moments import MomentPursuit, Moments
 from .path import Path
 from .path_bounds import BoundRule
 from .problem import Judge, Problem, Steps
@@ -170,6 +172,38 @@ class Plan:
         path = pursuit.path()
         return replace(path, atoms=self.labels[path.atoms])
 
+    def moments(
+        self, dictionary: Functions, X: Any, problems: list[Problem]
+    ) -> list[Steps] | None:
+        """Return pursuits by moments of the rows, if these had better go by them.
+
+        That is where values of few functions on many rows do not fit the memory.
+        """
+        problem, n_atoms, n_rows = problems[0], len(self.labels), X.shape[0]
+        n_steps, n_targets = problem.max_steps, sum(len(p.Y) for p in problems)
+        if n_steps < _STEPS_AN_ATOM * n_atoms or not self._needs_no_rows(problem):
+            return None
+        stored = n_atoms * n_rows * np.dtype(self.dtype).itemsize
+        size = n_rows, n_atoms, n_steps
+        states = [Pursuit.state_bytes(*size, len(p.Y)) for p in problems]
+        if stored + sum(states) <= self._counted_memory:
+            return None
+        needed = Moments.n_bytes(n_atoms, n_rows, n_targets)
+        needed += sum(GramPursuit.state_bytes(*size, len(p.Y), 0) for p in problems)
+        if needed > self._counted_memory:
+            return None
+        # Of the atoms themselves only norms are asked, and bounds those of a model.
+        room = min(self._counted_memory - needed, 2 * _LEAST_BLOCK * 8 * n_rows)
+        atoms = dictionary.on(X, room, self.dtype)
+        if not self._has_digits(atoms, problem.weight, problem.alpha):
+            return None
+        found = Moments(dictionary, X, problems, self.dtype)
+        ends = np.cumsum([0, *(len(p.Y) for p in problems)])
+        return [
+            MomentPursuit(atoms, p, found, slice(i, j))
+            for p, (i, j) in zip(problems, pairwise(ends), strict=True)
+        ]
+
     def bind(
         self, dictionary: Functions, X: Any, problems: Sequence[Problem]
     ) -> tuple[Atoms, int]:
@@ -177,7 +211,8 @@ class Plan:
         n_rows, n_atoms = len(problems[0].weight), len(self.labels)
         kind = Pursuit if problems[0].is_least_squares else LossPursuit
         size = problems[0].max_steps, len(problems[0].Y)
-        one = kind.state_bytes(n_rows, n_atoms, *size)
+        # Redrawn candidates leave nothing behind.
+        one = kind.state_bytes(n_rows, self.n_redrawn or n_atoms, *size)
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
         memory = self._counted_memory
@@ -218,7 +253,12 @@ class Plan:
         n_atoms, n_steps = atoms.n_atoms, problem.max_steps
         if n_pursuits * n_steps < _STEPS_AN_ATOM * n_atoms:
             return None
-        if not self._goes_by_gram(atoms, problem, np.max(weights, axis=0)):
+        if not (atoms.is_stored and problem.is_least_squares and problem.is_orthogonal):
+            return None
+        most = np.max(weights, axis=0)
+        if self.n_redrawn is not None or not self._has_digits(
+            atoms, most, min(self.alphas)
+        ):
             return None
         n_held_out = int((problem.held_out > 0).sum())
         n_held_out += max(int((w < problem.weight).sum()) for w in weights)
@@ -231,14 +271,20 @@ class Plan:
                 return kind(atoms.stored, weights)
         return None
 
-    def _goes_by_gram(self, atoms: Atoms, problem: Problem, weight: np.ndarray) -> bool:
-        """Return whether a pursuit could do without the atoms, with enough digits."""
-        if not (atoms.is_stored and problem.is_least_squares and problem.is_orthogonal):
-            return False
-        if self.n_redrawn is not None:
-            return False
+    def _needs_no_rows(self, problem: Problem) -> bool:
+        """Return whether inner products are all that a pursuit needs."""
+        return (
+            problem.is_least_squares
+            and problem.is_orthogonal
+            and problem.judge is None
+            and self.n_redrawn is None
+            and self.selection != "loo"  # which is read off the directions
+        )
+
+    def _has_digits(self, atoms: Atoms, weight: np.ndarray, alpha: float) -> bool:
+        """Return whether a ridge is large enough to go by inner products."""
         largest = atoms.squared_norms(weight[None]).max()
-        return bool(0 < LEAST_RIDGE * largest <= min(self.alphas) < np.inf)
+        return bool(0 < LEAST_RIDGE * largest <= alpha < np.inf)
 
     @property
     def _counted_memory(self) -> int:

@@ -85,12 +85,15 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
         five ridges by the same folds as the size: with squared loss and a kernel of
         ``k(x, x) = 1``, powers of ten from 1e-4 to 1; else those in units of the
-        functions' size and the loss's curvature (``search_`` shows them).
+        functions' size and the loss's curvature, and larger in proportion where there
+        are more than 100 000 rows (``search_`` shows them).
     fit_intercept : bool, default=True
         Whether a constant, not penalised, is always in the model.
     n_candidates : int, float, "auto" or None, default="auto"
-        How many random training points (number or share) are candidates. "auto": all,
-        or 10 000 where there are more, the same at every fit. None: all.
+        How many random training points (number or share) are candidates. None: all.
+        "auto": all up to 10 000, the same ones at every fit; above 100 000 rows fewer,
+        down to two for each step, so that their values on all rows are no more than
+        1e9.
     redraw_candidates : bool, default=False
         Whether candidates are drawn anew at each step (59 of them unless
         `n_candidates` says otherwise) instead of once.

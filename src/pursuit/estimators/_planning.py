@@ -37,8 +37,13 @@ LOSS_RIDGE = 10.0
 # Above this many rows, "cv" holds out one part instead of trying k folds.
 CV_ROWS = 10_000
 
-# Of more than this many rows, "auto" makes so many the candidates.
-AUTO_CANDIDATES = 10_000
+# Of more than this many rows, "auto" makes so many the candidates; fewer where their
+# values on all rows would be more than so many, and at least two for each step.
+AUTO_CANDIDATES, AUTO_VALUES = 10_000, 10**9
+
+# Ridges compared are at least this share of the rows' number, or inner products would
+# not have digits enough: 1e-4 for 100 000 rows.
+_RIDGE_A_ROW = 1e-9
 
 # What tells turns from folds: seeds are smaller.
 _TURNS = 1 << 32
@@ -186,7 +191,8 @@ def _candidates(
     if value is None or is_word(value, "auto"):
         if estimator.redraw_candidates:
             return every, 59
-        return every if value is None else every[turns < AUTO_CANDIDATES], None
+        n = n_distinct if value is None else _auto(estimator, n_distinct)
+        return every[turns < n], None
     words = "auto", None
     n = min(row_count("n_candidates", value, n_distinct, words), n_distinct)
     if estimator.redraw_candidates:
@@ -194,6 +200,12 @@ def _candidates(
     # By content, so that neither the order of rows nor repeated rows matter.
     digests = row_digests(contents, distinct, _drawn_seed(rng))
     return np.sort(np.argsort(digests)[:n]), None
+
+
+def _auto(estimator: Any, n_distinct: int) -> int:
+    """Return how many candidates there are unless a number is given."""
+    least = 2 * _settings.wanted_steps(estimator, n_distinct)
+    return max(least, min(AUTO_CANDIDATES, AUTO_VALUES // n_distinct))
 
 
 def _turns(contents: Any, distinct: np.ndarray, seed: int) -> np.ndarray:
@@ -226,7 +238,8 @@ def _alphas(alpha: Any, task: Task, dictionary: Functions) -> list[float]:
     scale = scale if 0 < scale < np.inf else 1.0
     if type(task.loss) is not Squared:
         scale *= LOSS_RIDGE * _loss_unit(task.loss, task.Y, task.weight)
-    return [scale * a for a in ALPHAS]
+    more = max(1.0, _RIDGE_A_ROW * float(task.weight.sum()) / min(ALPHAS))
+    return [more * scale * a for a in ALPHAS]
 
 
 def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:

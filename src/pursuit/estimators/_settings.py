@@ -84,13 +84,17 @@ def number(
     return float(value)
 
 
-def max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
-    """Return how many steps there may be."""
+def wanted_steps(estimator: Any, n_distinct: int) -> int:
+    """Return how many steps are wanted, even if there are fewer candidates."""
     value = estimator.max_support
     if value is None:
-        wanted = int(np.clip(10 * np.sqrt(n_distinct), 100, 1000))
-    else:
-        wanted = row_count("max_support", value, n_distinct, (None,))
+        return int(np.clip(10 * np.sqrt(n_distinct), 100, 1000))
+    return row_count("max_support", value, n_distinct, (None,))
+
+
+def max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
+    """Return how many steps there may be."""
+    wanted = wanted_steps(estimator, n_distinct)
     # The basic method may come back to a point any number of times.
     return wanted if estimator.method == "basic" else min(wanted, n_candidates)
 

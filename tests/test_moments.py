@@ -213,7 +213,7 @@ def test_classes(data, used, multiclass):
         {"loss": "huber", "max_memory": "9 MB"},
         {"redraw_candidates": True},
         {"scoring": "neg_mean_absolute_error"},
-        {"max_support": 20},
+        {"max_support": 19},
     ],
     ids=lambda how: next(iter(how)),
 )

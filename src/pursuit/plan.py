@@ -35,6 +35,10 @@ _LEAST_BLOCK = 64
 # take for each atom, and those under each fold's weights where it takes so many itself.
 _STEPS_AN_ATOM = 0.25
 
+# On this many rows, with no more atoms a step than this, it takes less time to sum up
+# all inner products than to keep directions on the rows.
+_MANY_ROWS, _MOMENTS_A_STEP = 20_000, 6
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -177,16 +181,16 @@ class Plan:
     ) -> list[Steps] | None:
         """Return pursuits by moments of the rows, if these had better go by them.
 
-        That is where values of few functions on many rows do not fit the memory.
+        That is where there are few functions, and many rows or little memory.
         """
         problem, n_atoms, n_rows = problems[0], len(self.labels), X.shape[0]
         n_steps, n_targets = problem.max_steps, sum(len(p.Y) for p in problems)
-        if n_steps < _STEPS_AN_ATOM * n_atoms or not self._needs_no_rows(problem):
+        if n_atoms > _MOMENTS_A_STEP * n_steps or not self._needs_no_rows(problem):
             return None
         stored = n_atoms * n_rows * np.dtype(self.dtype).itemsize
         size = n_rows, n_atoms, n_steps
         states = [Pursuit.state_bytes(*size, len(p.Y)) for p in problems]
-        if stored + sum(states) <= self._counted_memory:
+        if n_rows < _MANY_ROWS and stored + sum(states) <= self._counted_memory:
             return None
         needed = Moments.n_bytes(n_atoms, n_rows, n_targets)
         needed += sum(GramPursuit.state_bytes(*size, len(p.Y), 0) for p in problems)

@@ -91,9 +91,9 @@ PARAMETERS = """kernel : str, callable or kernel object, default="rbf"
         Whether a constant, not penalised, is always in the model.
     n_candidates : int, float, "auto" or None, default="auto"
         How many random training points (number or share) are candidates. None: all.
-        "auto": all up to 10 000, the same ones at every fit; above 100 000 rows fewer,
+        "auto": all up to 10 000, the same ones at every fit; above 50 000 rows fewer,
         down to two for each step, so that their values on all rows are no more than
-        1e9.
+        5e8.
     redraw_candidates : bool, default=False
         Whether candidates are drawn anew at each step (59 of them unless
         `n_candidates` says otherwise) instead of once.

@@ -39,7 +39,7 @@ CV_ROWS = 10_000
 
 # Of more than this many rows, "auto" makes so many the candidates; fewer where their
 # values on all rows would be more than so many, and at least two for each step.
-AUTO_CANDIDATES, AUTO_VALUES = 10_000, 10**9
+AUTO_CANDIDATES, AUTO_VALUES = 10_000, 5 * 10**8
 
 # Ridges compared are at least this share of the rows' number, or inner products would
 # not have digits enough: 1e-4 for 100 000 rows.

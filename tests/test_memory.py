@@ -1,5 +1,7 @@
 """Amounts of memory, as numbers and as texts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from naming import named
@@ -81,3 +83,14 @@ def test_none_is_half_of_what_is_free(monkeypatch):
     pages = {"SC_AVPHYS_PAGES": 1 << 20, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr(_memory.os, "sysconf", pages.__getitem__)
     assert budget(None) == 1 << 31
+
+
+def test_freed_memory_goes_back_where_the_c_library_can(monkeypatch):
+    asked = []
+    library = SimpleNamespace(malloc_trim=asked.append)
+    monkeypatch.setattr(_memory, "_c_library", lambda: library)
+    _memory.return_freed_memory()
+    assert asked == [0]
+    for library in (SimpleNamespace(), None):
+        monkeypatch.setattr(_memory, "_c_library", lambda library=library: library)
+        _memory.return_freed_memory()

@@ -44,6 +44,11 @@ class Atoms:
     image_size : int, optional
         Numbers an atom of their image, should one be asked for (see
         :func:`pursuit._image.image_size`); as many as rows by default.
+    write : callable, optional
+        ``write(index, out)`` does what ``evaluate`` does, into an array that is there:
+        a pass then needs but one block.
+    dtype : float64 or float32
+        Of what it writes.
     """
 
     def __init__(
@@ -54,7 +59,10 @@ class Atoms:
         block: int,
         stored: np.ndarray | None = None,
         image_size: int | None = None,
+        write: Callable[[slice, np.ndarray], Any] | None = None,
+        dtype: Any = np.float64,
     ):
+        self._write, self._dtype = write, dtype
         self.n_atoms, self.n_rows = n_atoms, n_rows
         self.image_size = n_rows if image_size is None else image_size
         self.image: Image | None = None
@@ -163,12 +171,19 @@ class Atoms:
         return out
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield all atoms, block after block, each to be done with before the next."""
         if self._stored is not None:
             yield slice(0, self.n_atoms), self._stored
             return
+        room = np.empty((self._block if self._write else 0, self.n_rows), self._dtype)
         for start in range(0, self.n_atoms, self._block):
             part = slice(start, min(start + self._block, self.n_atoms))
-            yield part, self._evaluate(part)
+            if self._write is None:
+                yield part, self._evaluate(part)
+            else:
+                A = room[: part.stop - part.start]
+                self._write(part, A)
+                yield part, A
 
     def _products(self, A: np.ndarray, V: np.ndarray, out: np.ndarray) -> None:
         def work(part: slice) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -41,3 +43,22 @@ def _half_of_free() -> int:
     except (AttributeError, OSError, ValueError):
         return 1 << 30
     return max(int(free) // 2, 1 << 28)
+
+
+def return_freed_memory() -> None:
+    """Give the system back what was freed, where the C library keeps it (glibc).
+
+    Arrays of a few MiB come from its heap, which otherwise only grows: a fit within
+    its budget would seem to hold more.
+    """
+    trim = getattr(_c_library(), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _c_library() -> Any:
+    try:
+        return ctypes.CDLL(None)
+    except (OSError, TypeError):  # no such thing as the process's own symbols
+        return None

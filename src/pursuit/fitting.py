@@ -168,7 +168,7 @@ def _pursue(
 def _final_pursuits(
     plan: Plan, X: Any, problems: list[Problem], dictionary: Functions
 ) -> list[Steps]:
-    if (pursuits := plan.moments(dictionary, X, problems)) is not None:
+    if (pursuits := plan.moment_pursuits(dictionary, X, problems)) is not None:
         return pursuits
     atoms, _ = plan.bind(dictionary, X, problems)
     gram = None

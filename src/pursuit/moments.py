@@ -22,6 +22,7 @@ from scipy.linalg import solve_triangular
 
 from ._atoms import Atoms
 from ._gram import add_products, mirrored
+from ._progress import Progress
 from .functions import Functions
 from .gram_pursuit import GramPursuit
 from .problem import Problem
@@ -68,7 +69,11 @@ class Products:
 
 
 def products(
-    evaluate: Evaluate, n_atoms: int, Y: np.ndarray, w: np.ndarray
+    evaluate: Evaluate,
+    n_atoms: int,
+    Y: np.ndarray,
+    w: np.ndarray,
+    show: Callable[[int], None] = lambda _: None,
 ) -> Products:
     """Return inner products under the weights ``w``, block after block of rows.
 
@@ -80,6 +85,8 @@ def products(
     Y : ndarray of shape (T, l)
         The targets.
     w : ndarray of shape (l,)
+    show : callable, optional
+        Is told how many rows are done, block after block.
     """
     G = np.zeros((n_atoms, n_atoms))
     sides = np.concatenate([Y, np.ones((1, len(w)))])
@@ -92,6 +99,7 @@ def products(
         values = np.multiply(evaluate(rows), root, dtype=np.float64)
         with_sides += (sides[:, rows] * root) @ values.T
         add_products(G, 1.0, values)
+        show(start + len(rows))
     return Products(
         mirrored(G), with_sides[:-1], with_sides[-1], Y**2 @ w, Y @ w, float(w.sum())
     )
@@ -108,10 +116,17 @@ class Moments:
         Alike but for their targets.
     dtype : float64 or float32
         Of the functions' values.
+    verbose : int or bool
+        Whether to show how far it is.
     """
 
     def __init__(
-        self, dictionary: Functions, X: Any, problems: list[Problem], dtype: Any
+        self,
+        dictionary: Functions,
+        X: Any,
+        problems: list[Problem],
+        dtype: Any,
+        verbose: int | bool = 0,
     ):
         def evaluate(rows: np.ndarray) -> np.ndarray:
             return dictionary.evaluator(X[rows], dtype)(slice(0, len(dictionary)))
@@ -120,8 +135,14 @@ class Moments:
         Y = np.concatenate([p.Y for p in problems])
         if first.fit_intercept:
             Y = Y - np.concatenate([p.means for p in problems])[:, None]
-        self._fitted = products(evaluate, n_atoms, Y, first.weight)
-        self._held_out = products(evaluate, n_atoms, Y, first.held_out)
+        n_fitted, n_held_out = (
+            int(np.count_nonzero(w)) for w in (first.weight, first.held_out)
+        )
+        with Progress(n_fitted + n_held_out, "products", verbose, unit="row") as bar:
+            self._fitted = products(evaluate, n_atoms, Y, first.weight, bar.show)
+            self._held_out = products(
+                evaluate, n_atoms, Y, first.held_out, lambda n: bar.show(n_fitted + n)
+            )
         self._none = np.empty((0, n_atoms))
 
     def under(self, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

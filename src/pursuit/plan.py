@@ -176,7 +176,7 @@ class Plan:
         path = pursuit.path()
         return replace(path, atoms=self.labels[path.atoms])
 
-    def moments(
+    def moment_pursuits(
         self, dictionary: Functions, X: Any, problems: list[Problem]
     ) -> list[Steps] | None:
         """Return pursuits by moments of the rows, if these had better go by them.
@@ -201,7 +201,7 @@ class Plan:
         atoms = dictionary.on(X, room, self.dtype)
         if not self._has_digits(atoms, problem.weight, problem.alpha):
             return None
-        found = Moments(dictionary, X, problems, self.dtype)
+        found = Moments(dictionary, X, problems, self.dtype, self.verbose)
         ends = np.cumsum([0, *(len(p.Y) for p in problems)])
         return [
             MomentPursuit(atoms, p, found, slice(i, j))

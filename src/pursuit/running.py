@@ -8,6 +8,7 @@ import numpy as np
 
 from ._atoms import Atoms
 from ._interrupts import is_repeated
+from ._memory import return_freed_memory
 from ._threads import one_blas_thread
 from .problem import Steps
 
@@ -33,6 +34,7 @@ def run(
     watch : callable, optional
         Called after every round; may set a pursuit's ``stop_reason``.
     """
+    return_freed_memory()
     try:
         with one_blas_thread():
             _run(atoms, pursuits, watch or (lambda _: None))

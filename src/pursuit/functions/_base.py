@@ -128,7 +128,8 @@ class Functions(ABC):
         size = image_size(n_rows, n_atoms, memory // (2 * n_images))
         memory -= n_images * n_atoms * size
         block = max(_LEAST_BLOCK, int(memory // (8 * _SCRATCH * n_rows)))
-        return Atoms(n_atoms, n_rows, evaluate, min(block, n_atoms), None, size)
+        block = min(block, n_atoms)
+        return Atoms(n_atoms, n_rows, evaluate, block, None, size, evaluate, dtype)
 
     def _checked_hold(self, n_rows: int, memory: int) -> int:
         held = self.held_bytes(n_rows)

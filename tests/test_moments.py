@@ -16,8 +16,10 @@ from given_matrices import (
 )
 from scipy import sparse
 from sklearn.datasets import make_friedman1
+from sklearn.kernel_approximation import RBFSampler
 
-from pursuit import KMPClassifier, KMPRegressor, moments
+from pursuit import KMPClassifier, KMPRegressor, _interrupts, moments, plan
+from pursuit.dictionaries import Transformed
 from pursuit.functions import Functions
 from pursuit.gram_pursuit import GramPursuit
 from pursuit.moments import MomentPursuit, Moments, products
@@ -74,7 +76,7 @@ def held_out_problem(D, Y, rng, **how):
 def test_blocks_of_rows_add_up(rng):
     A, Y = rng.standard_normal((20, 330)), rng.standard_normal((2, 330))
     w = rng.integers(0, 3, 330).astype(float)
-    found = products(lambda rows: A[:, rows], 20, Y, w)
+    found = products(lambda rows: A[:, rows], 20, 31, Y, w)
     np.testing.assert_allclose(found.atoms, (A * w) @ A.T, atol=1e-10)
     np.testing.assert_array_equal(found.atoms, found.atoms.T)
     np.testing.assert_allclose(found.with_targets, (Y * w) @ A.T, atol=1e-10)
@@ -82,7 +84,7 @@ def test_blocks_of_rows_add_up(rng):
     np.testing.assert_allclose(found.targets, (Y**2) @ w)
     np.testing.assert_allclose(found.sums, Y @ w, atol=1e-10)
     assert found.total == w.sum()
-    none = products(lambda rows: A[:, rows], 20, Y, np.zeros(330))
+    none = products(lambda rows: A[:, rows], 20, 31, Y, np.zeros(330))
     assert none.total == 0
     assert not none.atoms.any()
 
@@ -226,7 +228,58 @@ def test_what_needs_the_rows_has_them(data, used, how):
     assert used
 
 
+def test_blocks_of_rows_are_not_taken_for_the_points(monkeypatch, rng, used):
+    # The first 40 rows are the candidates, and blocks have 40 rows.
+    X = rng.standard_normal((40, 2))[np.r_[:40, rng.integers(0, 40, 360)]]
+    y = np.sin(3 * X[:, 0])
+    how = {"gamma": 2.0, "alpha": 1e-2, "selection": None, "max_support": 10}
+    for kind in (np.asarray, sparse.csr_array):
+        monkeypatch.setattr(plan, "_MANY_ROWS", 10_000)
+        wanted = KMPRegressor(**how).fit(kind(X), y)
+        monkeypatch.setattr(plan, "_MANY_ROWS", 100)
+        monkeypatch.setattr(moments, "_VALUES", 40 * 40)
+        before = len(used)
+        found = KMPRegressor(**how).fit(kind(X), y)
+        assert len(used) == before + 1
+        np.testing.assert_array_equal(found.support_, wanted.support_)
+
+
+def test_maps_are_held_whole(data, monkeypatch, used):
+    X, y = data
+    monkeypatch.setattr(plan, "_MANY_ROWS", 100)
+    maps = Transformed(RBFSampler(n_components=150, random_state=0))
+    how = {"alpha": 1e-2, "selection": "validation", "max_support": 50}
+    found = KMPRegressor(dictionary=maps, **how).fit(X, y)
+    assert used
+    monkeypatch.setattr(plan, "_MANY_ROWS", 10_000)
+    wanted = KMPRegressor(dictionary=maps, **how).fit(X, y)
+    np.testing.assert_array_equal(found.support_, wanted.support_)
+
+
+def test_sizes_that_were_not_judged_do_not_count(data, monkeypatch, used):
+    X, y = data
+    judge, ended = MomentPursuit._judge_sizes, []
+
+    def interrupted(self, first, last):
+        if first > 16:
+            ended.append(first)
+            raise KeyboardInterrupt
+        judge(self, first, last)
+
+    monkeypatch.setattr(plan, "_MANY_ROWS", 100)
+    monkeypatch.setattr(_interrupts, "_latest", [-10.0])
+    monkeypatch.setattr(MomentPursuit, "_judge_sizes", interrupted)
+    how = dict(FEW, selection="validation", gamma=0.3, alpha=0.01)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = KMPRegressor(**how).fit(X, y)
+    assert ended == [17]
+    assert len(model.path_) == 16
+
+
 def test_it_takes_the_memory_that_it_says():
-    size = Moments.n_bytes(100, 1000, 1), GramPursuit.state_bytes(1000, 100, 50, 1, 0)
+    size = (
+        Moments.n_bytes(100, 1000, 10, 1),
+        GramPursuit.state_bytes(1000, 100, 50, 1, 0),
+    )
     assert size[0] > 2 * 8 * 100**2
     assert sum(size) < Pursuit.state_bytes(1000, 100, 50) + 8 * 100 * 1000

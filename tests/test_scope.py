@@ -27,6 +27,7 @@ def enough(monkeypatch):
     monkeypatch.setattr(scope, "ENOUGH_ATOMS", 60)
     monkeypatch.setattr(scope, "ENOUGH_ROWS", 200)
     monkeypatch.setattr(scope, "ENOUGH_HELD_OUT", 50)
+    monkeypatch.setattr(scope, "_LEAST_OF_A_PART", 5)
 
 
 @pytest.fixture
@@ -115,6 +116,38 @@ def test_held_out_rows_are_some_of_those_looked_at(data, seen, kind, selection):
         assert 0.6 < is_open.mean() < 1
 
 
+def test_small_classes_and_small_held_out_parts_are_kept(data, seen):
+    X, y = data
+    rare = y > np.sort(y)[-21]
+    KMPClassifier(max_support=20, selection="validation").fit(X, rare)
+    (fold,), Y = seen.plan.folds, seen.problems[0].Y[0]
+    assert np.count_nonzero(Y[fold] > 0) == 4
+    assert np.count_nonzero(Y[~fold] > 0) >= 12
+    KMPRegressor(max_support=20, selection="validation", validation_fraction=0.02).fit(
+        X, y
+    )
+    assert np.count_nonzero(seen.plan.folds[0]) == 6
+
+
+@pytest.mark.parametrize("selection", ["cv", "validation"])
+def test_scores_are_of_the_rows_that_are_looked_at(data, selection):
+    X, y = data
+    how = {"max_support": 20, "selection": selection, "size_tolerance": 0.0}
+    scored = KMPRegressor(scoring="neg_mean_squared_error", **how).fit(X, y)
+    plain = KMPRegressor(**how).fit(X, y)
+    assert len(scored.search_) == len(plain.search_)
+    for ours, theirs in zip(scored.search_, plain.search_, strict=True):
+        np.testing.assert_allclose(ours["errors"], theirs["errors"], rtol=1e-6)
+
+
+def test_no_copy_is_made_of_data_that_are_looked_at_whole(data, seen):
+    X, y = data
+    K = X @ X.T
+    KMPRegressor("precomputed", max_support=20, cv=KFold(5)).fit(K, y)
+    assert seen.plan is not seen.whole
+    assert np.shares_memory(seen.X, K)
+
+
 def test_functions_that_stand_on_no_row_are_kept(data, seen):
     KMPRegressor(dictionary=OneKernel() + Features(), max_support=20).fit(*data)
     assert len(seen.plan.labels) == 60 + 5
@@ -199,6 +232,8 @@ def test_an_interrupted_choice_of_the_size(data, monkeypatch):
     with pytest.warns(UserWarning, match="choice of a size was interrupted"):
         model = KMPRegressor(max_support=20).fit(*data)
     assert model.n_support_ > 0
+    tried = [(row["gamma"], row["alpha"]) for row in model.search_]
+    assert len(tried) == len(set(tried))
 
 
 # -- candidates --------------------------------------------------------------------

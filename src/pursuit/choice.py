@@ -49,25 +49,37 @@ def choose(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Choice:
     if not plan.folds or not (plan.selection == "cv" or plan.has_choice):
         first = plan.dictionaries[0], plan.alphas[0]
         return Choice(*first, plan.max_steps, None, [])
-    scope = scope_of_search(plan, X, Y, weight)
-    trials = search(scope.plan, scope.X, scope.problems)
-    best = lowest(trials)
-    place = list(scope.plan.dictionaries).index(best.dictionary)
-    dictionary = plan.dictionaries[place]
-    if scope.plan is not plan and plan.selection == "cv":
-        best = _again(plan, X, plan.problems(Y, weight), dictionary, best)
-        trials.append(best)
-    elif scope.plan is not plan or plan.selection not in ("cv", "validation"):
+    trials, place, is_whole = _searched(plan, X, Y, weight)
+    best, dictionary = lowest(trials), plan.dictionaries[place]
+    if not is_whole and plan.selection == "cv":
+        again = _again(plan, X, plan.problems(Y, weight), dictionary, best)
+        if again is not None:
+            trials.append(again)
+            best = again
+    elif not is_whole or plan.selection not in ("cv", "validation"):
         return Choice(dictionary, best.alpha, plan.max_steps, None, trials)
     max_steps = max(1, *(len(curve.mean) - 1 for curve in best.curves))
     sizes = best.sizes(plan.tolerance)
     return Choice(dictionary, best.alpha, max_steps, sizes, trials)
 
 
+def _searched(
+    plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray
+) -> tuple[list[Trial], int, bool]:
+    """Return all trials, the place of the best width, and whether all was looked at."""
+    scope = scope_of_search(plan, X, Y, weight)
+    trials = search(scope.plan, scope.X, scope.problems)
+    place = list(scope.plan.dictionaries).index(lowest(trials).dictionary)
+    return trials, place, scope.plan is plan
+
+
 def _again(
     plan: Plan, X: Any, problems: list[Problem], dictionary: Functions, best: Trial
-) -> Trial:
-    """Return the best trial of some functions and folds, made again with all."""
+) -> Trial | None:
+    """Return the best trial of some functions and folds, made again with all.
+
+    ``None`` if it was interrupted.
+    """
     furthest = [int(_FURTHER * curve.best()) + _MORE for curve in best.curves]
     problems = [
         replace(p, max_steps=min(p.max_steps, n))
@@ -81,4 +93,4 @@ def _again(
             "is used.",
             stacklevel=6,
         )
-        return best
+        return None

@@ -71,6 +71,7 @@ class Products:
 def products(
     evaluate: Evaluate,
     n_atoms: int,
+    n_at_once: int,
     Y: np.ndarray,
     w: np.ndarray,
     show: Callable[[int], None] = lambda _: None,
@@ -82,6 +83,8 @@ def products(
     evaluate : callable
         Returns the values (M, n) of the atoms on given rows.
     n_atoms : int
+    n_at_once : int
+        Rows in a block.
     Y : ndarray of shape (T, l)
         The targets.
     w : ndarray of shape (l,)
@@ -92,9 +95,8 @@ def products(
     sides = np.concatenate([Y, np.ones((1, len(w)))])
     with_sides = np.zeros((len(sides), n_atoms))
     used = np.flatnonzero(w)
-    step = max(_LEAST_ROWS, _VALUES // n_atoms)
-    for start in range(0, len(used), step):
-        rows = used[start : start + step]
+    for start in range(0, len(used), n_at_once):
+        rows = used[start : start + n_at_once]
         root = np.sqrt(w[rows])
         values = np.multiply(evaluate(rows), root, dtype=np.float64)
         with_sides += (sides[:, rows] * root) @ values.T
@@ -135,13 +137,15 @@ class Moments:
         Y = np.concatenate([p.Y for p in problems])
         if first.fit_intercept:
             Y = Y - np.concatenate([p.means for p in problems])[:, None]
+        n_at_once = max(_LEAST_ROWS, _VALUES // max(n_atoms, X.shape[1]))
+        sizes = n_atoms, n_at_once
         n_fitted, n_held_out = (
             int(np.count_nonzero(w)) for w in (first.weight, first.held_out)
         )
         with Progress(n_fitted + n_held_out, "products", verbose, unit="row") as bar:
-            self._fitted = products(evaluate, n_atoms, Y, first.weight, bar.show)
+            self._fitted = products(evaluate, *sizes, Y, first.weight, bar.show)
             self._held_out = products(
-                evaluate, n_atoms, Y, first.held_out, lambda n: bar.show(n_fitted + n)
+                evaluate, *sizes, Y, first.held_out, lambda n: bar.show(n_fitted + n)
             )
         self._none = np.empty((0, n_atoms))
 
@@ -154,9 +158,9 @@ class Moments:
         return self._fitted.of_targets(which), self._held_out.of_targets(which)
 
     @staticmethod
-    def n_bytes(n_atoms: int, n_rows: int, n_targets: int) -> int:
+    def n_bytes(n_atoms: int, n_rows: int, n_features: int, n_targets: int) -> int:
         """Return the bytes it takes, blocks that live for a moment among them."""
-        block = 3 * max(_VALUES, _LEAST_ROWS * n_atoms)
+        block = 4 * max(_VALUES, _LEAST_ROWS * max(n_atoms, n_features))
         return 8 * (2 * n_atoms**2 + block + 3 * (n_targets + 1) * n_rows)
 
 
@@ -200,7 +204,12 @@ class MomentPursuit(GramPursuit):
         before = self.n_steps
         nothing = super().propose()
         if self.n_steps > before and self._elsewhere.total > 0:
-            self._judge_sizes(before + 1, self.n_steps)
+            try:
+                self._judge_sizes(before + 1, self.n_steps)
+            except BaseException:
+                # Sizes that were not judged are as if not reached.
+                self.n_steps = before
+                raise
         return nothing
 
     def _judge_sizes(self, first: int, last: int) -> None:

@@ -192,12 +192,13 @@ class Plan:
         states = [Pursuit.state_bytes(*size, len(p.Y)) for p in problems]
         if n_rows < _MANY_ROWS and stored + sum(states) <= self._counted_memory:
             return None
-        needed = Moments.n_bytes(n_atoms, n_rows, n_targets)
+        needed = Moments.n_bytes(n_atoms, n_rows, X.shape[1], n_targets)
+        held = dictionary.held_bytes(n_rows)
         needed += sum(GramPursuit.state_bytes(*size, len(p.Y), 0) for p in problems)
-        if needed > self._counted_memory:
+        if needed + held > self._counted_memory:
             return None
         # Of the atoms themselves only norms are asked, and bounds those of a model.
-        room = min(self._counted_memory - needed, 2 * _LEAST_BLOCK * 8 * n_rows)
+        room = min(self._counted_memory - needed, held + 2 * _LEAST_BLOCK * 8 * n_rows)
         atoms = dictionary.on(X, room, self.dtype)
         if not self._has_digits(atoms, problem.weight, problem.alpha):
             return None
@@ -214,7 +215,7 @@ class Plan:
         """Return the atoms, and how many pursuits the memory allows beside them."""
         n_rows, n_atoms = len(problems[0].weight), len(self.labels)
         kind = Pursuit if problems[0].is_least_squares else LossPursuit
-        size = problems[0].max_steps, len(problems[0].Y)
+        size = max(p.max_steps for p in problems), len(problems[0].Y)
         # Redrawn candidates leave nothing behind.
         one = kind.state_bytes(n_rows, self.n_redrawn or n_atoms, *size)
         needed = one * len(problems)

@@ -63,7 +63,7 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
             warnings.warn(
                 "The search was interrupted; the best of the widths and ridges "
                 "compared so far is used.",
-                stacklevel=6,
+                stacklevel=7,
             )
     return trials
 
@@ -127,7 +127,8 @@ def _trials(
         atoms, n_at_once = plan.bind(dictionary, X, problems)
         weights = [left_of(fold, problems[0].weight) for fold in plan.folds]
         n_pursuits = min(n_at_once, len(weights) * len(alphas) * len(problems))
-        gram = plan.gram(atoms, problems[0], weights, n_pursuits)
+        longest = max(problems, key=lambda p: p.max_steps)
+        gram = plan.gram(atoms, longest, weights, n_pursuits)
         curves = held_out_curves(
             atoms,
             problems,

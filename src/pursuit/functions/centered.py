@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from pursuit.functions._base import Evaluate, Functions, room_for
 from pursuit.kernels import Kernel
@@ -117,8 +118,12 @@ class KernelFunctions(Centered):
 
     def _is_all_of(self, X: Any) -> bool:
         """Return whether the points are all the rows of X, in order."""
-        every = np.arange(X.shape[0])
-        return self.on_rows and np.array_equal(self.numbers, every)
+        if not self.on_rows or not np.array_equal(self.numbers, np.arange(X.shape[0])):
+            return False
+        # X may be some of the training rows only.
+        if sp.issparse(X):
+            return (self.points != X).nnz == 0
+        return np.array_equal(self.points, X)
 
     def _titles(self) -> Sequence[str]:
         return [_title(self.kernel)] * len(self)

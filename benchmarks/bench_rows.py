@@ -15,8 +15,8 @@ import sys
 
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
-# From here on an SVR takes longer than anyone would wait.
-SVR_ROWS = 30_000
+# With more an SVR takes longer than anyone would wait.
+SVR_ROWS = 10_000
 
 MEASURE = """
 import resource, sys, time

@@ -185,7 +185,10 @@ class Plan:
         """
         problem, n_atoms, n_rows = problems[0], len(self.labels), X.shape[0]
         n_steps, n_targets = problem.max_steps, sum(len(p.Y) for p in problems)
-        if n_atoms > _MOMENTS_A_STEP * n_steps or not self._needs_no_rows(problem):
+        if n_atoms > _MOMENTS_A_STEP * n_steps or not self._goes_by_products(problem):
+            return None
+        # Judges look at rows, and "loo" is read off the directions on them.
+        if problem.judge is not None or self.selection == "loo":
             return None
         stored = n_atoms * n_rows * np.dtype(self.dtype).itemsize
         size = n_rows, n_atoms, n_steps
@@ -258,12 +261,9 @@ class Plan:
         n_atoms, n_steps = atoms.n_atoms, problem.max_steps
         if n_pursuits * n_steps < _STEPS_AN_ATOM * n_atoms:
             return None
-        if not (atoms.is_stored and problem.is_least_squares and problem.is_orthogonal):
+        if not (atoms.is_stored and self._goes_by_products(problem)):
             return None
-        most = np.max(weights, axis=0)
-        if self.n_redrawn is not None or not self._has_digits(
-            atoms, most, min(self.alphas)
-        ):
+        if not self._has_digits(atoms, np.max(weights, axis=0), min(self.alphas)):
             return None
         n_held_out = int((problem.held_out > 0).sum())
         n_held_out += max(int((w < problem.weight).sum()) for w in weights)
@@ -276,15 +276,10 @@ class Plan:
                 return kind(atoms.stored, weights)
         return None
 
-    def _needs_no_rows(self, problem: Problem) -> bool:
-        """Return whether inner products are all that a pursuit needs."""
-        return (
-            problem.is_least_squares
-            and problem.is_orthogonal
-            and problem.judge is None
-            and self.n_redrawn is None
-            and self.selection != "loo"  # which is read off the directions
-        )
+    def _goes_by_products(self, problem: Problem) -> bool:
+        """Return whether steps could go by inner products of the atoms."""
+        is_drawn = self.n_redrawn is not None
+        return problem.is_least_squares and problem.is_orthogonal and not is_drawn
 
     def _has_digits(self, atoms: Atoms, weight: np.ndarray, alpha: float) -> bool:
         """Return whether a ridge is large enough to go by inner products."""

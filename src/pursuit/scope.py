@@ -41,8 +41,9 @@ class Scope:
 
 def scope_of_search(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Scope:
     """Return what a search looks at; its plan is the given one where that is all."""
+    whole = Scope(plan, X, plan.problems(Y, weight))
     if plan.relearn is not None or not plan.has_choice:
-        return Scope(plan, X, plan.problems(Y, weight))
+        return whole
     rows, folds = np.arange(len(weight)), plan.folds
     if plan.has_own_folds:
         folds = _enough_folds(folds, weight)
@@ -52,7 +53,7 @@ def scope_of_search(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Sc
     has_all_rows = len(rows) == len(weight)
     has_all_atoms = len(atoms) == len(plan.labels)
     if has_all_rows and has_all_atoms and len(folds) == len(plan.folds):
-        return Scope(plan, X, plan.problems(Y, weight))
+        return whole
     smaller = replace(
         plan,
         dictionaries=[dictionary[atoms] for dictionary in plan.dictionaries],

@@ -152,10 +152,11 @@ ATTRIBUTES = """support_ : ndarray of shape (n_support,)
     search_ : list of dict
         Every width and ridge compared: ``gamma``, ``alpha``, the mean held-out losses
         (or scores, with their signs turned) at sizes 0, 1, ... as ``errors``, and
-        their ``standard_errors`` over folds. Of more than 2000 candidates, 2000 are
-        compared (or two for each step), on no more than 20 000 rows and on as many of
-        the folds as hold 3000 of them; with "cv", the best comes again at the end
-        with all candidates, rows and folds, and the size is chosen there.
+        their ``standard_errors`` over folds. They are compared with at most
+        2000 candidates (or two for each step), on about 20 000 rows at most and on as
+        many of the folds as hold 3000 rows; where that is not all, with "cv" the best
+        comes again at the end with all candidates, rows and folds, and the size is
+        chosen there.
     gamma_ : float or None
         The kernel's width.
     alpha_ : float

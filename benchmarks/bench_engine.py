@@ -23,14 +23,14 @@ import numpy as np
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import orthogonal_mp
 
-from pursuit._atoms import Atoms
-from pursuit._gram import SharedGram
-from pursuit.folds import make_folds
-from pursuit.gram_pursuit import GramPursuit
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.gram import SharedGram
+from pursuit.engine.gram_pursuit import GramPursuit
+from pursuit.engine.problem import Problem
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.running import run
+from pursuit.fitting.folds import make_folds
 from pursuit.kernels import Gaussian, median_gamma
-from pursuit.problem import Problem
-from pursuit.pursuit import Pursuit
-from pursuit.running import run
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import reference

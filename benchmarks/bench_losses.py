@@ -31,10 +31,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
 from pursuit import KMPClassifier
-from pursuit.loss_pursuit import LossPursuit
+from pursuit.engine.loss_pursuit import LossPursuit
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.running import run
 from pursuit.losses import Logistic, as_loss
-from pursuit.pursuit import Pursuit
-from pursuit.running import run
 
 PARTS = ("speed", "choice", "likelihood", "calibration")
 CHOICE_SETS = ("ripley", "banana", "waveform", "pima", "adult", "covtype")

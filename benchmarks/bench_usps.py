@@ -17,12 +17,12 @@ from scipy.ndimage import gaussian_filter
 from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, datasets
-from pursuit._atoms import Atoms
-from pursuit._gram import SharedGram
-from pursuit.gram_pursuit import GramPursuit
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.gram import SharedGram
+from pursuit.engine.gram_pursuit import GramPursuit
+from pursuit.engine.problem import Problem
+from pursuit.engine.running import run
 from pursuit.kernels import Gaussian
-from pursuit.problem import Problem
-from pursuit.running import run
 
 GAMMA = 1.0 / (0.3 * 256)
 ALPHA = 1e-3

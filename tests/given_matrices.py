@@ -7,8 +7,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
-from pursuit._atoms import Atoms
-from pursuit.problem import Problem
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.problem import Problem
 
 # Residues agree to this share of |y|, coefficients (each in units of its atom's norm)
 # to this share of the largest.  The figure is met with room to spare: typical

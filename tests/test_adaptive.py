@@ -6,10 +6,10 @@ import reference
 
 from pursuit import KMPClassifier, KMPRegressor
 from pursuit._rows import distinct_rows, row_digests
-from pursuit._widths import median_gamma, quantile_gamma
 from pursuit.dictionaries import AdaptiveGaussian, Sample
 from pursuit.dictionaries._width_search import _is_drawn
-from pursuit.folds import hold_out
+from pursuit.fitting.folds import hold_out
+from pursuit.kernels.widths import median_gamma, quantile_gamma
 
 FAST = {"alpha": 1e-3, "selection": None, "max_support": 8}
 

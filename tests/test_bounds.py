@@ -9,7 +9,6 @@ import pytest
 from sklearn.svm import SVC
 
 from pursuit import KMPRegressor, SparseKernelCCA, SparseKernelPCA, bounds
-from pursuit._rounding import fewest_bits, rounded
 from pursuit.bounds import (
     Bound,
     BoundCurve,
@@ -22,6 +21,7 @@ from pursuit.bounds import (
     svm_leave_one_out,
     vc,
 )
+from pursuit.bounds._rounding import fewest_bits, rounded
 from pursuit.kernels import Gaussian
 
 # -- by hand -----------------------------------------------------------------------

@@ -21,12 +21,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import scale
 
-from pursuit import KMPClassifier, KMPRegressor, _interrupts, plan
-from pursuit._gram import OwnGrams, SharedGram
-from pursuit.gram_pursuit import LEAST_RIDGE, GramPursuit
-from pursuit.pursuit import Pursuit
-from pursuit.running import run
-from pursuit.selection import Sites, without
+from pursuit import KMPClassifier, KMPRegressor, _interrupts
+from pursuit.engine.gram import OwnGrams, SharedGram
+from pursuit.engine.gram_pursuit import LEAST_RIDGE, GramPursuit
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.running import run
+from pursuit.fitting import plan
+from pursuit.fitting.selection import Sites, without
 
 METHODS = ("pre-fitting", "back-fitting")
 KINDS = (SharedGram, OwnGrams)

@@ -10,16 +10,16 @@ from sklearn.datasets import load_diabetes
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
-from pursuit._atoms import Atoms
-from pursuit._foresight import LOOKS, Foresight
-from pursuit._image import Image, image_size
-from pursuit._loops import largest
-from pursuit._scores import Scores
+from pursuit.engine._foresight import LOOKS, Foresight
+from pursuit.engine._foresight_loops import largest
+from pursuit.engine._scores import Scores
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.image import Image, image_size
+from pursuit.engine.problem import METHODS, Problem
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.running import run
 from pursuit.functions import KernelFunctions
 from pursuit.kernels import Gaussian
-from pursuit.problem import METHODS, Problem
-from pursuit.pursuit import Pursuit
-from pursuit.running import run
 
 
 def image_of(A, size=None):

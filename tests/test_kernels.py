@@ -12,8 +12,6 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pursuit import _radial, _widths
-from pursuit._exponential import exponentials
 from pursuit.kernels import (
     Constant,
     Cosine,
@@ -31,8 +29,11 @@ from pursuit.kernels import (
     Sum,
     as_kernel,
     median_gamma,
+    radial,
     scale_gamma,
+    widths,
 )
+from pursuit.kernels.exponential import exponentials
 
 
 def frozen(array):
@@ -258,7 +259,7 @@ def test_identical_points_have_similarity_one(kernel, csr):
 @each_radial
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_matrix_of_one_set_is_exactly_symmetric(kernel, dtype, monkeypatch):
-    monkeypatch.setattr(_radial, "TILE", 64)
+    monkeypatch.setattr(radial, "TILE", 64)
     A = RNG.normal(size=(200, 7))
     K = kernel.between(A).block(out=np.empty((200, 200), dtype))
     np.testing.assert_array_equal(K, K.T)
@@ -297,7 +298,7 @@ def test_extreme_scales_are_never_nan(kernel, scale, csr):
 def test_tiles_and_threads_change_nothing(shape, monkeypatch):
     A, B = RNG.normal(size=(shape[0], 5)), RNG.normal(size=(shape[1], 5))
     K = pairwise.rbf_kernel(A, B, gamma=0.5)
-    monkeypatch.setattr(_radial, "TILE", 16)
+    monkeypatch.setattr(radial, "TILE", 16)
     values = (2.0 * Gaussian(0.5)).between(A, B)
     for values.parts[0].n_threads in 1, 3:
         np.testing.assert_allclose(values.block(), 2.0 * K, rtol=1e-12)
@@ -306,8 +307,8 @@ def test_tiles_and_threads_change_nothing(shape, monkeypatch):
 def test_threads_are_counted_once(monkeypatch):
     with threadpool_limits(1):
         assert Gaussian(0.5).between(X).n_threads == 1
-    monkeypatch.setattr(_radial, "allowed_threads", lambda: 2)
-    monkeypatch.setattr(_radial, "TILE", 16)
+    monkeypatch.setattr(radial, "allowed_threads", lambda: 2)
+    monkeypatch.setattr(radial, "TILE", 16)
     values = Gaussian(0.5).between(X)
     with threadpool_limits(1):
         np.testing.assert_allclose(values.block(), Gaussian(0.5)(X), rtol=1e-13)
@@ -315,7 +316,7 @@ def test_threads_are_counted_once(monkeypatch):
 
 
 def test_blocks_leave_the_limits_of_blas_alone(monkeypatch):
-    monkeypatch.setattr(_radial, "TILE", 16)
+    monkeypatch.setattr(radial, "TILE", 16)
     values = Gaussian(0.5).between(X)
     values.n_threads = 2
     with threadpool_limits(2):
@@ -382,7 +383,7 @@ def test_median_is_the_median(metric):
 @each_rule
 @pytest.mark.parametrize("sampled", [25, 2000])
 def test_weights_are_repetitions_in_any_order(rule, sampled, monkeypatch):
-    monkeypatch.setattr(_widths, "SAMPLED_ROWS", sampled)
+    monkeypatch.setattr(widths, "SAMPLED_ROWS", sampled)
     repeated = np.repeat(X, WEIGHTS.astype(int), axis=0)
     order = RNG.permutation(len(X))
     gamma = rule(X, WEIGHTS)

@@ -708,7 +708,7 @@ def test_an_interrupt_before_the_first_step_is_an_ordinary_one(regression, monke
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pursuit.running._initial_norms", interrupted)
+    monkeypatch.setattr("pursuit.engine.running._initial_norms", interrupted)
     model = KMPRegressor(selection=None, gamma=0.1, alpha=1e-3)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*regression)

@@ -6,11 +6,20 @@ import reference
 from naming import named
 from scipy.optimize import minimize
 
-from pursuit._atoms import Atoms
-from pursuit.backfitting import GRADIENT_TOLERANCE, Newton, Objective
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton, Objective
+from pursuit.engine.loss_pursuit import (
+    GROWTH,
+    LEAST_CURVATURE,
+    LossPursuit,
+    orthonormal,
+)
+from pursuit.engine.problem import METHODS, Problem
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.random_pursuit import RandomLossPursuit
+from pursuit.engine.running import run
 from pursuit.functions import KernelFunctions
 from pursuit.kernels import Gaussian
-from pursuit.loss_pursuit import GROWTH, LEAST_CURVATURE, LossPursuit, orthonormal
 from pursuit.losses import (
     Absolute,
     Doom2,
@@ -25,10 +34,6 @@ from pursuit.losses import (
     SquaredHinge,
     SquaredTanh,
 )
-from pursuit.problem import METHODS, Problem
-from pursuit.pursuit import Pursuit
-from pursuit.random_pursuit import RandomLossPursuit
-from pursuit.running import run
 
 LOSSES = [
     Squared(),

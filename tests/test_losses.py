@@ -7,8 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance
 
 from pursuit import losses
-from pursuit.backfitting import Objective
-from pursuit.loss_laws import check_loss
+from pursuit.engine.backfitting import Objective
 from pursuit.losses import (
     Absolute,
     Doom2,
@@ -25,6 +24,7 @@ from pursuit.losses import (
     SquaredHinge,
     SquaredTanh,
     as_loss,
+    check_loss,
 )
 
 LOSSES = [

@@ -18,31 +18,20 @@ from scipy import sparse
 from sklearn.datasets import make_friedman1
 from sklearn.kernel_approximation import RBFSampler
 
-from pursuit import KMPClassifier, KMPRegressor, _interrupts, moments, plan
+from pursuit import KMPClassifier, KMPRegressor, _interrupts
 from pursuit.dictionaries import Transformed
-from pursuit.functions import Functions
-from pursuit.gram_pursuit import GramPursuit
-from pursuit.moments import MomentPursuit, Moments, products
-from pursuit.pursuit import Pursuit
-from pursuit.running import run
+from pursuit.engine import moments
+from pursuit.engine.gram_pursuit import GramPursuit
+from pursuit.engine.moments import MomentPursuit, Moments, products
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.running import run
+from pursuit.fitting import plan
 
 METHODS = ("pre-fitting", "back-fitting")
 
 
-class Columns(Functions):
-    """The columns of a matrix that is given as X."""
-
-    def __init__(self, index):
-        self._index = index
-
-    rows = property(lambda self: np.full(len(self._index), -1))
-    names = property(lambda self: [f"column {i}" for i in self._index])
-
-    def __getitem__(self, index):
-        return Columns(self._index[index])
-
-    def __call__(self, X):
-        return X[:, self._index]
+def moments_of(D, problems):
+    return Moments(lambda rows: D[rows].T, D.shape[1], D.shape[1], problems)
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +42,7 @@ def small_blocks(monkeypatch):
 
 def moment_pursuit(D, Y, N, **how):
     problem = problem_of(D, Y, N, **how)
-    found = Moments(Columns(np.arange(D.shape[1])), D, [problem], np.float64)
+    found = moments_of(D, [problem])
     pursuit = MomentPursuit(atoms_of(D), problem, found, slice(None))
     run(pursuit.atoms, [pursuit])
     return pursuit
@@ -115,7 +104,7 @@ def test_held_out_errors_are_those_of_the_rows(rng, method, fit_intercept):
     Y = np.hstack([Y, 1e3 + np.sin(5 * Y)])
     problem = held_out_problem(D, Y, rng, method=method, fit_intercept=fit_intercept)
     atoms = atoms_of(D)
-    found = Moments(Columns(np.arange(D.shape[1])), D, [problem], np.float64)
+    found = moments_of(D, [problem])
     ours, theirs = (
         MomentPursuit(atoms, problem, found, slice(None)),
         Pursuit(atoms, problem),
@@ -131,7 +120,7 @@ def test_problems_of_one_target_each(rng):
     D, Y = matrices(diabetes_kernel)
     both = held_out_problem(D, np.hstack([Y, np.cos(3 * Y)]), rng, fit_intercept=True)
     problems = [replace(both, Y=both.Y[t : t + 1]) for t in range(2)]
-    found = Moments(Columns(np.arange(D.shape[1])), D, problems, np.float64)
+    found = moments_of(D, problems)
     atoms = atoms_of(D)
     for t, problem in enumerate(problems):
         ours = MomentPursuit(atoms, problem, found, slice(t, t + 1))

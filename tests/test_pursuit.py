@@ -28,15 +28,15 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
 from pursuit import _interrupts
-from pursuit._atoms import Atoms
-from pursuit.folds import make_folds
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.problem import METHODS
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.random_pursuit import RandomPursuit
+from pursuit.engine.running import run
+from pursuit.fitting.folds import make_folds
+from pursuit.fitting.selection import Sites, leave_one_out_errors, without
 from pursuit.functions import Columns, KernelFunctions
 from pursuit.kernels import FunctionKernel, Gaussian
-from pursuit.problem import METHODS
-from pursuit.pursuit import Pursuit
-from pursuit.random_pursuit import RandomPursuit
-from pursuit.running import run
-from pursuit.selection import Sites, leave_one_out_errors, without
 
 
 def pursuit_of(D, Y, N, *, block=None, dtype=np.float64, speculate=True, **how):

@@ -9,10 +9,11 @@ from scipy import sparse
 from sklearn.datasets import make_friedman1
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
-from pursuit import KMPClassifier, KMPRegressor, choice, scope
+from pursuit import KMPClassifier, KMPRegressor
 from pursuit.dictionaries import Features, ManyWidths, OneKernel
 from pursuit.estimators import _planning
-from pursuit.selection import left_of
+from pursuit.fitting import choice, scope
+from pursuit.fitting.selection import left_of
 
 
 @pytest.fixture

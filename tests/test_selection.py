@@ -11,13 +11,13 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit import KMPClassifier
-from pursuit._atoms import Atoms
-from pursuit.folds import deal_repeated, hold_out, make_folds
-from pursuit.loss_pursuit import LossPursuit
-from pursuit.problem import METHODS, Problem
-from pursuit.pursuit import Pursuit
-from pursuit.running import run
-from pursuit.selection import (
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.loss_pursuit import LossPursuit
+from pursuit.engine.problem import METHODS, Problem
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.running import run
+from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
+from pursuit.fitting.selection import (
     CV_PATIENCE,
     Curve,
     SearchInterrupted,

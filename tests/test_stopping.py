@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pursuit.stopping import Patience
+from pursuit.fitting.stopping import Patience
 
 
 def test_stops_after_some_steps_without_a_fall():

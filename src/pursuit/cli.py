@@ -166,7 +166,7 @@ def _positive(text: str) -> int:
 
 
 def _run_reproduce(args: argparse.Namespace) -> None:
-    from pursuit.reproduce import command
+    from .reproduce import command
 
     if args.list:
         print("\n".join(command.listing()))

@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from pursuit.bounds.paths import BoundRule, TrainingRecord, default_kind
+
 from .bounds import BoundCurve
-from .path_bounds import BoundRule, TrainingRecord, default_kind
 
 
 @dataclass(frozen=True, eq=False, repr=False)

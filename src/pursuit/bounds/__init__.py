@@ -9,10 +9,10 @@ along a path may still tell where to stop.
 ``path_.bound(...)`` of a fitted model reads the numbers off its path.
 """
 
-from pursuit._bound import Bound, BoundCurve
-from pursuit.bounds.classes import finite_class, mdl, svm_leave_one_out
-from pursuit.bounds.regression import cca, vc
-from pursuit.bounds.subspaces import kpca_compression, kpca_curve, kpca_eigenvalues
+from ._bound import Bound, BoundCurve
+from .classes import finite_class, mdl, svm_leave_one_out
+from .regression import cca, vc
+from .subspaces import kpca_compression, kpca_curve, kpca_eigenvalues
 
 __all__ = [
     "Bound",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import e, inf, log2
 
-from pursuit._bound import Bound
 from pursuit._parameters import probability
-from pursuit.bounds._checks import check_counts, check_share
+
+from ._bound import Bound
+from ._checks import check_counts, check_share
 
 
 def vc(

@@ -6,9 +6,10 @@ from math import e, inf, log, sqrt
 
 import numpy as np
 
-from pursuit._bound import Bound, BoundCurve
 from pursuit._parameters import positive_number, probability
-from pursuit.bounds._checks import check_counts, check_share
+
+from ._bound import Bound, BoundCurve
+from ._checks import check_counts, check_share
 
 
 def kpca_compression(

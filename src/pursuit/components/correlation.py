@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pursuit._atoms import Atoms
-from pursuit._loops import first_largest
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.ties import first_largest
 
 from .deflation import DRIFT, Steps, View
 from .variance import DrawnVariance

@@ -21,9 +21,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pursuit._atoms import Atoms
 from pursuit._interrupts import is_repeated
 from pursuit._threads import one_blas_thread
+from pursuit.engine.atoms import Atoms
 
 # Relative difference between the recurrence's criterion and the exact one that calls
 # for choosing anew with the exact value.

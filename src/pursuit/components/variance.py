@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pursuit._loops import first_largest
+from pursuit.engine.ties import first_largest
 
 from ._loops import choose_among, deflate_pool
 from .deflation import DRIFT, Steps, View
@@ -28,10 +28,11 @@ _LATEST = 0.3
 class LargestVariance(Steps):
     r"""Choose by the Rayleigh quotient :math:`\sum_j K_n[j,i]^2 / K_n[i,i]`.
 
-    It is the drop of the trace of ``K_n``.  As in :mod:`pursuit.pursuit`, a pass serves
-    several steps: the next winners are foreseen by running the loop among the best
-    candidates of the moment, whose columns tell all inner products among them, and the
-    columns of those foreseen pass together.  The choice is made over all candidates.
+    It is the drop of the trace of ``K_n``.  As in :mod:`.engine.pursuit`, a pass
+    serves several steps: the next winners are foreseen by running the loop among the
+    best candidates of the moment, whose columns tell all inner products among them, and
+    the columns of those foreseen pass together.  The choice is made over all
+    candidates.
     """
 
     def __init__(self, view: View, max_steps: int) -> None:

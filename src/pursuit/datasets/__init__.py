@@ -24,11 +24,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from pursuit.datasets import _openml
-from pursuit.datasets._bunches import bunch
-from pursuit.datasets._catalogue import SETS, Set
-from pursuit.datasets._layouts import Arrays
-from pursuit.datasets._synthetic import (
+from . import _openml
+from ._bunches import bunch
+from ._catalogue import SETS, Set
+from ._layouts import Arrays
+from ._synthetic import (
     make_far_cluster,
     make_interlocked,
     make_ripley,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from pursuit.datasets._catalogue import Set
-from pursuit.datasets._layouts import Arrays, Fields, column_names
+from ._catalogue import Set
+from ._layouts import Arrays, Fields, column_names
 
 
 def bunch(known: Set, arrays: Arrays, one_hot: bool) -> Bunch:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pursuit.datasets._layouts import (
+from ._layouts import (
     Arrays,
     Fields,
     a9a,

@@ -8,7 +8,7 @@ far, and ``total`` (b,), the sum of exp(term - top).
 import numpy as np
 from numba import njit
 
-from pursuit._exponential import _exp
+from pursuit.kernels.exponential import _exp
 
 # Where a running log-sum-exp begins: finite, so that differences are no NaN.
 START = -1e300

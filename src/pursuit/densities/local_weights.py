@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pursuit._distances import Rows, paired_rows, squared_distances
 from pursuit._threads import allowed_threads, deal
 from pursuit.kernels import Kernel
+from pursuit.kernels.distances import Rows, paired_rows, squared_distances
 
 # Distances held at a time, in numbers, and arrays of that size while they are sorted.
 _HELD = 1 << 21

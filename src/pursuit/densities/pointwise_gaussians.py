@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from pursuit._distances import paired_rows, squared_distances
 from pursuit._threads import allowed_threads, deal
+from pursuit.kernels.distances import paired_rows, squared_distances
 
 from .gaussians import (
     LARGEST_ERROR,

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._distances import paired_rows, squared_distances
 from pursuit._progress import Progress
+from pursuit.kernels.distances import paired_rows, squared_distances
 
 from ._frames import Frame
 from .downdates import Models

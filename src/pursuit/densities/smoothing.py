@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._distances import paired_rows, squared_distances
 from pursuit.kernels import Kernel
+from pursuit.kernels.distances import paired_rows, squared_distances
 
 from .gaussians import row_blocks
 

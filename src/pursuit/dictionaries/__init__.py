@@ -22,22 +22,22 @@ A new one derives from `Dictionary` and needs one method, ``learn(sample)``, whi
 returns a list of `pursuit.functions.Functions`.
 """
 
-from pursuit.dictionaries._base import Dictionary, Sample, Union
-from pursuit.dictionaries.adaptive import AdaptiveGaussian
-from pursuit.dictionaries.kernel_based import (
+from ._base import Dictionary, Sample, Union
+from .adaptive import AdaptiveGaussian
+from .kernel_based import (
     KernelPerClass,
     ManyKernels,
     ManyWidths,
     OneKernel,
 )
-from pursuit.dictionaries.maps import (
+from .maps import (
     Callables,
     Constant,
     Features,
     Precomputed,
     Transformed,
 )
-from pursuit.dictionaries.oriented import OrientedGaussians
+from .oriented import OrientedGaussians
 
 __all__ = [
     "AdaptiveGaussian",

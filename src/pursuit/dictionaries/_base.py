@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from pursuit._rows import distinct_rows
-from pursuit.dictionaries._frames import Framer
 from pursuit.functions import Functions, join
+
+from ._frames import Framer
 
 
 @dataclass(frozen=True, eq=False)

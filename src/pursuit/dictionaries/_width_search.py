@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from pursuit._exponential import _exp
+from pursuit.kernels.exponential import _exp
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 # The search ends when ln(gamma) is known to half of this.

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._distances import paired_rows, squared_distances
 from pursuit._parameters import (
     check_choice,
     check_scale,
@@ -19,11 +18,13 @@ from pursuit._parameters import (
 from pursuit._progress import Progress
 from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import allowed_threads, deal
-from pursuit._widths import median_gamma, quantile_gamma
-from pursuit.dictionaries import _width_search
-from pursuit.dictionaries._base import Dictionary, Sample, classes_of_points
-from pursuit.dictionaries._points import points_of
 from pursuit.functions import Functions, VariedGaussians
+from pursuit.kernels.distances import paired_rows, squared_distances
+from pursuit.kernels.widths import median_gamma, quantile_gamma
+
+from . import _width_search
+from ._base import Dictionary, Sample, classes_of_points
+from ._points import points_of
 
 STRATEGIES = ("global", "local", "stochastic")
 CRITERIA = ("auto", "aligned", "scaled")

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from pursuit._parameters import check_scale, is_word, positive_number
-from pursuit._widths import RULES
-from pursuit.dictionaries._base import Dictionary, Sample, classes_of_points
-from pursuit.dictionaries._points import at_rows, points_of
 from pursuit.functions import Functions, KernelFunctions, VariedGaussians, join
-from pursuit.kernels import NAMED, Gaussian, Kernel, as_kernel
+from pursuit.kernels import Gaussian, Kernel, as_kernel
+from pursuit.kernels.given import NAMED
+from pursuit.kernels.widths import RULES
+
+from ._base import Dictionary, Sample, classes_of_points
+from ._points import at_rows, points_of
 
 # Widths that gamma="cv" may compare, as multiples of the median rule's.
 GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)

@@ -13,9 +13,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from pursuit._parameters import WHOLE, check_flag, whole_number
-from pursuit.dictionaries._base import Dictionary, Sample
-from pursuit.dictionaries._frames import Framer
 from pursuit.functions import Columns, Functions, Monomials, Outputs, as_columns, join
+
+from ._base import Dictionary, Sample
+from ._frames import Framer
 
 # Bytes that the description of a product takes.
 _PRODUCT = 200

@@ -9,10 +9,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from pursuit._parameters import whole_number
 from pursuit._rows import distinct_rows
-from pursuit.dictionaries._base import Dictionary, Sample
-from pursuit.dictionaries._points import points_of
-from pursuit.dictionaries.kernel_based import widths_to_compare
 from pursuit.functions import Functions, OrientedGaussianFunctions
+
+from ._base import Dictionary, Sample
+from ._points import points_of
+from .kernel_based import widths_to_compare
 
 # Numbers held at a time while the directions are found: 32 MiB of float64.
 _BLOCK = 1 << 22

@@ -13,23 +13,24 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._callbacks import CallbackSupport, StepReporter
 from pursuit._parameters import is_word, whole_between
+from pursuit.bounds.paths import Training, TrainingRecord
 from pursuit.dictionaries._frames import framer
-from pursuit.estimators._empty import tell_why_empty
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._learning import is_precomputed
-from pursuit.estimators._planning import Task, make_plan
+from pursuit.engine.problem import Steps
 from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting import REASONS, Fit, fit
+from pursuit.fitting.judging import Score
+from pursuit.fitting.plan import Plan
+from pursuit.fitting.search import as_table
 from pursuit.functions import Functions
-from pursuit.judging import Score
 from pursuit.losses import as_loss
 from pursuit.path import Path, SeparatePaths
-from pursuit.path_bounds import Training, TrainingRecord
-from pursuit.plan import Plan
-from pursuit.problem import Steps
-from pursuit.search import as_table
+
+from ._callbacks import CallbackSupport, StepReporter
+from ._empty import tell_why_empty
+from ._inputs import validate_data
+from ._learning import is_precomputed
+from ._planning import Task, make_plan
 
 
 class BaseKMP(CallbackSupport, BaseEstimator):

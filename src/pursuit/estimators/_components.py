@@ -19,9 +19,10 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._rows import row_digests
-from pursuit._widths import RULES
 from pursuit.components.choosing import Choosing
-from pursuit.kernels import NAMED, Kernel, as_kernel
+from pursuit.kernels import Kernel, as_kernel
+from pursuit.kernels.given import NAMED
+from pursuit.kernels.widths import RULES
 
 # Above this many rows, "auto" chooses on a sample of so many.
 SAMPLED_ROWS = 5000

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from pursuit.densities._frames import Frame
-from pursuit.folds import make_folds
+from pursuit.fitting.folds import make_folds
 
 
 class ScoredDensity(DensityMixin, BaseEstimator):

@@ -18,18 +18,6 @@ from pursuit._parameters import (
     is_word,
     random_numbers,
 )
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._local_parameters import (
-    MOST_NEIGHBORS,
-    check_shared,
-    checked_graph,
-    limited_threads,
-    reference_rows,
-    rows_left_out_together,
-    thread_count,
-    without_weights,
-)
-from pursuit.estimators._targets import class_codes
 from pursuit.neighbors.leave_one_out import error_table, temperature
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut, from_graph
@@ -39,6 +27,19 @@ from pursuit.neighbors.subspaces import (
     Neighborhoods,
     class_variance,
 )
+
+from ._inputs import validate_data
+from ._local_parameters import (
+    MOST_NEIGHBORS,
+    check_shared,
+    checked_graph,
+    limited_threads,
+    reference_rows,
+    rows_left_out_together,
+    thread_count,
+    without_weights,
+)
+from ._targets import class_codes
 
 
 class BaseLocal(ClassifierMixin, BaseEstimator):

@@ -39,10 +39,11 @@ from pursuit.densities.search import (
     scale,
     search,
 )
-from pursuit.estimators._densities import ScoredDensity, check_bandwidth
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._weights import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
+
+from ._densities import ScoredDensity, check_bandwidth
+from ._inputs import validate_data
+from ._weights import check_sample_weight
 
 # Numbers of neighbours that `tuning_grid` offers.
 GRID_NEIGHBOURS = (8, 16, 32)

@@ -12,8 +12,14 @@ from pursuit._parameters import WHOLE, is_word, random_numbers, row_count
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Sample
-from pursuit.estimators import _settings
-from pursuit.estimators._learning import (
+from pursuit.engine.problem import Judge
+from pursuit.fitting.plan import Plan
+from pursuit.fitting.selection import Sites
+from pursuit.functions import Functions
+from pursuit.losses import Loss, Squared
+
+from . import _settings
+from ._learning import (
     dictionary_of,
     feature_names,
     is_precomputed,
@@ -22,12 +28,7 @@ from pursuit.estimators._learning import (
     relearner,
     sets_of_atoms,
 )
-from pursuit.estimators._splits import check_groups, held_out_rows
-from pursuit.functions import Functions
-from pursuit.losses import Loss, Squared
-from pursuit.plan import Plan
-from pursuit.problem import Judge
-from pursuit.selection import Sites
+from ._splits import check_groups, held_out_rows
 
 # Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)

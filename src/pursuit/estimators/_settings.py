@@ -20,11 +20,11 @@ from pursuit._parameters import (
     row_count,
     whole_number,
 )
+from pursuit.bounds.paths import KINDS, BoundRule, check_rule, default_kind
+from pursuit.engine.problem import METHODS, Judge
+from pursuit.fitting.selection import CV_PATIENCE
+from pursuit.fitting.stopping import Patience
 from pursuit.losses import Loss, Squared
-from pursuit.path_bounds import KINDS, BoundRule, check_rule, default_kind
-from pursuit.problem import METHODS, Judge
-from pursuit.selection import CV_PATIENCE
-from pursuit.stopping import Patience
 
 SELECTIONS = ("cv", "loo", "validation", "bound", None)
 

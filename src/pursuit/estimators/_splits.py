@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from pursuit._parameters import WHOLE, probability
-from pursuit.folds import deal_repeated, hold_out, make_folds
+from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
 
 
 def check_groups(estimator: Any, groups: Any) -> None:
@@ -106,7 +106,7 @@ def _pairs(
 
 
 def _fold(cv: Any, pair: Any, n_rows: int) -> np.ndarray:
-    """Return a fold as in :func:`pursuit.selection.without`."""
+    """Return a fold as in :func:`pursuit.fitting.selection.without`."""
     try:
         train, test = pair
     except (TypeError, ValueError):

@@ -11,14 +11,15 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from pursuit._parameters import check_squares, is_word
-from pursuit.estimators._components import (
+from pursuit.expansions import kernel_blocks
+from pursuit.kernels import Kernel
+
+from ._components import (
     bound_kernel,
     check_square_or_support,
     is_precomputed,
 )
-from pursuit.estimators._inputs import check_kind
-from pursuit.expansions import kernel_blocks
-from pursuit.kernels import Kernel
+from ._inputs import check_kind
 
 # What users call them.
 NAMES = ("X", "y")

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils import check_array
 
 from pursuit._parameters import is_number, is_word
-from pursuit.estimators._inputs import check_kind
+
+from ._inputs import check_kind
 
 # Sums of weights are squared.
 _LARGEST_TOTAL = 1e150

@@ -29,10 +29,11 @@ from pursuit.densities.posteriors import (
     error_rate,
     log_posteriors,
 )
-from pursuit.estimators._densities import check_density, fit_density, held_out_scores
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._targets import class_codes
-from pursuit.estimators._weights import check_sample_weight
+
+from ._densities import check_density, fit_density, held_out_scores
+from ._inputs import validate_data
+from ._targets import class_codes
+from ._weights import check_sample_weight
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -27,13 +27,14 @@ from pursuit._parameters import (
 from pursuit.components.canonical import correlations, variates
 from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
-from pursuit.estimators._components import (
+
+from ._components import (
     PARAMETERS,
     choosing,
     is_precomputed,
 )
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._views import (
+from ._inputs import validate_data
+from ._views import (
     NAMES,
     SecondView,
     View,

@@ -38,15 +38,16 @@ from pursuit.components.choosing import (
 )
 from pursuit.components.preimages import has_preimages, preimages
 from pursuit.components.subspaces import SubspacePath
-from pursuit.estimators._components import (
+from pursuit.expansions import kernel_blocks
+
+from ._components import (
     PARAMETERS,
     bound_kernel,
     check_square_or_support,
     choosing,
     is_precomputed,
 )
-from pursuit.estimators._inputs import validate_data
-from pursuit.expansions import kernel_blocks
+from ._inputs import validate_data
 
 
 class SparseKernelPCA(  # noqa: D101

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pursuit.estimators._mixtures import LocalGaussianMixture
+from ._mixtures import LocalGaussianMixture
 
 
 class ManifoldParzen(LocalGaussianMixture):

@@ -10,28 +10,29 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from pursuit._callbacks import with_callbacks
 from pursuit._parameters import check_choice
-from pursuit.estimators._base import BaseKMP
-from pursuit.estimators._kmp_texts import (
+from pursuit.losses import Logistic, Poisson, is_named
+
+from ._base import BaseKMP
+from ._callbacks import with_callbacks
+from ._kmp_texts import (
     ATTRIBUTES,
     CLASS_LOSSES,
     CLASSIFIER_PARAMETERS,
     REGRESSION_LOSSES,
     parameters,
 )
-from pursuit.estimators._targets import (
+from ._targets import (
     as_numbers,
     check_target_scale,
     class_codes,
     n_targets,
 )
-from pursuit.estimators._weights import (
+from ._weights import (
     check_class_count,
     check_sample_weight,
     class_weights,
 )
-from pursuit.losses import Logistic, Poisson, is_named
 
 
 class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101

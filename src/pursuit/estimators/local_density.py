@@ -33,9 +33,10 @@ from pursuit.densities.search import (
     scale,
     warn_of_no_width,
 )
-from pursuit.estimators._densities import ScoredDensity, check_bandwidth
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._weights import check_sample_weight
+
+from ._densities import ScoredDensity, check_bandwidth
+from ._inputs import validate_data
+from ._weights import check_sample_weight
 
 # Widths and bandwidths that "auto" compares at first, in octaves above the typical
 # distance of a nearest neighbour; more follow up to the spread of the data.

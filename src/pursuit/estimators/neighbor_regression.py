@@ -10,8 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
 from pursuit._parameters import check_scale, check_squares, is_word, random_numbers
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._local_parameters import (
+from pursuit.neighbors.leave_one_out import Table
+from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
+from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
+from pursuit.neighbors.subspaces import Hyperplanes, class_variance, reconstruct
+
+from ._inputs import validate_data
+from ._local_parameters import (
     MOST_NEIGHBORS,
     check_penalty,
     check_shared,
@@ -20,11 +25,7 @@ from pursuit.estimators._local_parameters import (
     thread_count,
     without_weights,
 )
-from pursuit.estimators._targets import as_numbers
-from pursuit.neighbors.leave_one_out import Table
-from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
-from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
-from pursuit.neighbors.subspaces import Hyperplanes, class_variance, reconstruct
+from ._targets import as_numbers
 
 # Penalties that "auto" compares, and the default, as shares of the variance of X.
 PENALTY_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from pursuit._parameters import is_number, is_whole, is_word
-from pursuit.estimators._local import BaseLocal
-from pursuit.estimators._local_parameters import check_penalty
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
+
+from ._local import BaseLocal
+from ._local_parameters import check_penalty
 
 # Penalties that "auto" compares, and the default, as shares of the class variance.
 PENALTY_SHARES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)

@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import positive_number, whole_number
-from pursuit.estimators._densities import check_density, fit_density, held_out_scores
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._weights import check_sample_weight
+
+from ._densities import check_density, fit_density, held_out_scores
+from ._inputs import validate_data
+from ._weights import check_sample_weight
 
 
 class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -24,10 +24,11 @@ from pursuit.densities.smoothing import (
     squared_distances_to_means,
     weighted_means,
 )
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._targets import as_numbers, class_codes
-from pursuit.estimators._weights import check_sample_weight
 from pursuit.kernels import Kernel, as_kernel
+
+from ._inputs import validate_data
+from ._targets import as_numbers, class_codes
+from ._weights import check_sample_weight
 
 # Words for a width that kernels know.
 RULES = ("median", "scale", "auto")

@@ -7,11 +7,11 @@ what these functions need and nothing else, and evaluates it at new points.
 Letters: M functions, n rows of X, d features.
 """
 
-from pursuit.functions._base import Functions
-from pursuit.functions.centered import Centered, KernelFunctions
-from pursuit.functions.gaussians import OrientedGaussianFunctions, VariedGaussians
-from pursuit.functions.joined import Joined, join
-from pursuit.functions.maps import Columns, Monomials, Outputs, as_columns
+from ._base import Functions
+from .centered import Centered, KernelFunctions
+from .gaussians import OrientedGaussianFunctions, VariedGaussians
+from .joined import Joined, join
+from .maps import Columns, Monomials, Outputs, as_columns
 
 __all__ = [
     "Centered",

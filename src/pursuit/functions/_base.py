@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._atoms import Atoms
-from pursuit._image import image_size
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.image import image_size
 
 # Functions in a block that is recomputed: enough for matrix products to be efficient.
 _LEAST_BLOCK = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pursuit._exponential import _exp
+from pursuit.kernels.exponential import _exp
 
 # From this exponent on the exponential is subnormal, which counts as 0.
 _HIGHEST = 708.0

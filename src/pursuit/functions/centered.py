@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from pursuit.functions._base import Evaluate, Functions, room_for
 from pursuit.kernels import Kernel
+
+from ._base import Evaluate, Functions, room_for
 
 
 @dataclass(frozen=True, eq=False, repr=False)

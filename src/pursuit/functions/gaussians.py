@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pursuit._distances import Rows, paired_rows, squared_distances
 from pursuit._threads import allowed_threads, deal
-from pursuit.functions._base import Evaluate, room_for, slices
-from pursuit.functions._gaussian_loops import write_oriented, write_varied
-from pursuit.functions.centered import Centered
+from pursuit.kernels.distances import Rows, paired_rows, squared_distances
+
+from ._base import Evaluate, room_for, slices
+from ._gaussian_loops import write_oriented, write_varied
+from .centered import Centered
 
 # Points and rows of a tile: its distances stay in the cache.
 _TILE = 256

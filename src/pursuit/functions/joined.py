@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from pursuit._quantiles import lower_quantile
-from pursuit.functions._base import Evaluate, Functions, room_for
+
+from ._base import Evaluate, Functions, room_for
 
 
 @dataclass(frozen=True, eq=False, repr=False)

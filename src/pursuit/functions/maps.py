@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pursuit._atoms import Atoms
-from pursuit._image import image_size
-from pursuit.functions._base import Evaluate, Functions
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.image import image_size
+
+from ._base import Evaluate, Functions
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,8 +5,8 @@ data.  Those for classes are functions of the margin :math:`m = y f` with y of -
 +1, those for regression functions of the residue :math:`r = y - f`.
 
 A loss of your own is a class with ``value`` and ``gradient`` (or, of the margin,
-``of_margin`` and ``slope``); :func:`pursuit.loss_laws.check_loss` tells
-whether it keeps the laws.
+``of_margin`` and ``slope``); :func:`check_loss` tells whether it keeps the
+laws.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .classes import (
     SquaredHinge,
     SquaredTanh,
 )
+from .laws import check_loss
 from .regression import Absolute, Huber, Poisson, Quantile, Squared
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "SquaredHinge",
     "SquaredTanh",
     "as_loss",
+    "check_loss",
 ]
 
 _NAMED: dict[str, type[Loss]] = {

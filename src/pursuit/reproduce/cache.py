@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pursuit import __version__
-from pursuit.reproduce.experiment import Task
+
+from .experiment import Task
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pursuit import datasets
-from pursuit.reproduce import page, registry, results, running
-from pursuit.reproduce.cache import Cache
-from pursuit.reproduce.experiment import Experiment
+
+from . import page, registry, results, running
+from .cache import Cache
+from .experiment import Experiment
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pursuit.reproduce import results
-from pursuit.reproduce.experiment import CHANCE, Experiment, Row
+from . import results
+from .experiment import CHANCE, Experiment, Row
 
 HEAD = f"""\
 <!-- Written by `pursuit reproduce`; do not edit. -->

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit.reproduce.experiment import Row
+from .experiment import Row
 
 
 def dots(rows: Sequence[Row], axis: str) -> Callable[[Any], None]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from pursuit.reproduce.experiment import Experiment
-from pursuit.reproduce.experiments import (
+from .experiment import Experiment
+from .experiments import (
     adaptive,
     density_classifiers,
     digit_densities,

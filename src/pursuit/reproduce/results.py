@@ -17,7 +17,8 @@ from typing import Any
 import joblib
 
 from pursuit import __version__
-from pursuit.reproduce.experiment import Experiment, Report, Row
+
+from .experiment import Experiment, Report, Row
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 # Told where they are installed: comparisons have a row more then.

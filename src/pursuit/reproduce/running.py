@@ -13,8 +13,9 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from pursuit._progress import Progress
-from pursuit.reproduce.cache import Cache
-from pursuit.reproduce.experiment import Experiment, Task
+
+from .cache import Cache
+from .experiment import Experiment, Task
 
 Records = dict[str, dict[str, Any]]
 

@@ -15,7 +15,8 @@ from pursuit.neighbors.leave_one_out import Table, error_table
 from pursuit.neighbors.nearest_subspaces import NearestSubspace
 from pursuit.neighbors.neighborhoods import ClassSearch
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes, class_variance
-from pursuit.reproduce.methods import machines
+
+from . import machines
 
 Labelled = tuple[np.ndarray, np.ndarray]
 Params = dict[str, Any]

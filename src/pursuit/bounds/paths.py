@@ -1,0 +1,240 @@
+"""Bounds along a path: what its models do on the training rows, put into formulas.
+
+A bound is read from the values of the path's atoms on the training rows.  Those are
+not kept: a :class:`TrainingRecord` remembers where they come from, for as long as the
+fitted model stays in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pursuit._parameters import positive_number
+
+from . import finite_class, mdl, vc
+from ._bound import BoundCurve
+from ._rounding import fewest_bits
+
+KINDS = ("finite-class", "mdl", "vc")
+
+# The error that Theorem 3 tolerates, where none is given: this share of the targets'
+# standard deviation.
+TOLERATED = 0.5
+# Of classes -1 and +1 a little less than 1: a value of 0 tells no class, an error.
+NO_CLASS = 1.0 - 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class BoundRule:
+    """Which bound, and its parameters.
+
+    Attributes
+    ----------
+    kind : {"finite-class", "mdl", "vc"}
+    alpha : float or None
+        The error that "vc" tolerates; None: 1 for classes (a wrong sign is an error of
+        1 or more), half of the targets' standard deviation otherwise.
+    delta : float
+        The probability with which the bound may fail.
+    """
+
+    kind: str
+    alpha: float | None = None
+    delta: float = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What bounds are made of besides a path.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (n_outputs, m)
+        Targets; of classes -1 and +1.
+    rows : ndarray of shape (n_distinct_atoms,)
+        The rows, among the ``m``, on which the path's atoms are centred; -1 for none.
+    n_candidates : int
+        The size of the dictionary.
+    is_class : bool
+    """
+
+    Y: np.ndarray
+    rows: np.ndarray
+    n_candidates: int
+    is_class: bool
+
+
+def default_kind(is_class: bool) -> str:
+    """Return which bound is meant where none is named."""
+    return "finite-class" if is_class else "vc"
+
+
+def bound_curve(
+    path: Any, K: np.ndarray, training: Training, rule: BoundRule
+) -> BoundCurve:
+    """Return a bound at sizes 0, 1, ... of a path.
+
+    Parameters
+    ----------
+    path : Path
+    K : ndarray of shape (m, n_distinct_atoms)
+        The values of ``path.support`` on the training rows.
+    training : Training
+    rule : BoundRule
+    """
+    check_rule(rule, training.is_class, len(training.Y))
+    reading = _theorem_3 if rule.kind == "vc" else _description
+    values = [float(value) for value in reading(path, K, training, rule)]
+    return BoundCurve(rule.kind, np.array(values))
+
+
+def check_rule(rule: BoundRule, is_class: bool, n_outputs: int) -> None:
+    """Raise a ValueError unless the bound is about such models."""
+    if rule.kind not in KINDS:
+        known = ", ".join(map(repr, KINDS))
+        raise ValueError(f"bound={rule.kind!r} is not known: choose one of {known}.")
+    if rule.kind != "vc" and not is_class:
+        raise ValueError(f"bound={rule.kind!r} is about classifiers: use 'vc'.")
+    if rule.kind == "vc" and n_outputs > 1:
+        raise ValueError(
+            f"bound='vc' is about one output, not {n_outputs}: use 'finite-class' or "
+            "'mdl' for classes, or a model for each output."
+        )
+    if rule.alpha is not None:
+        positive_number("alpha", rule.alpha)
+
+
+# -- Theorem 3 ---------------------------------------------------------------------
+
+
+def _theorem_3(
+    path: Any, K: np.ndarray, training: Training, rule: BoundRule
+) -> Iterator[float]:
+    y = training.Y[0]
+    alpha = rule.alpha
+    if alpha is None:
+        alpha = NO_CLASS if training.is_class else TOLERATED * float(y.std())
+    for size, values in _stages(path, K):
+        k = _n_distinct(path, size)
+        is_wrong = np.abs(values[:, 0] - y) > alpha
+        chosen = training.rows[:k]
+        is_wrong[chosen[chosen >= 0]] = False
+        # Atoms without a row of their own count as if they had one, so there may be
+        # more errors than other rows.
+        yield vc(
+            len(y),
+            k,
+            min(int(is_wrong.sum()), len(y) - k),
+            dimension=k + int(path.has_intercept),
+            n_candidates=max(len(y), training.n_candidates),
+            delta=rule.delta,
+        )
+
+
+# -- description length and finite classes -----------------------------------------
+
+
+def _description(
+    path: Any, K: np.ndarray, training: Training, rule: BoundRule
+) -> Iterator[float]:
+    labels = _classes(training.Y.T)
+    n_outputs = len(training.Y)
+    for size, values in _stages(path, K):
+        k = _n_distinct(path, size)
+        n_errors = int((_classes(values) != labels).sum())
+        numbers: dict[str, Any] = {
+            "n_samples": len(labels),
+            "n_errors": n_errors,
+            "n_candidates": max(training.n_candidates, k),
+            "n_chosen": k,
+            "weight_bits": _weight_bits(path, size, K[:, :k], labels, n_errors),
+            "n_weights": n_outputs * (k + int(path.has_intercept)),
+            "delta": rule.delta,
+        }
+        if rule.kind == "finite-class":
+            yield finite_class(**numbers)
+        else:
+            n_classes = 2 if n_outputs == 1 else n_outputs
+            yield mdl(n_classes=n_classes, label_bits=1.0, **numbers)
+
+
+def _weight_bits(
+    path: Any, size: int, K: np.ndarray, labels: np.ndarray, n_errors: int
+) -> int:
+    """Return the fewest bits a weight that do not add to the training errors."""
+    _, coef, intercept = path.coefficients(size)
+    weights = np.column_stack([coef, intercept]) if path.has_intercept else coef
+
+    def are_kept(tried: np.ndarray) -> np.ndarray:
+        n_tried, n_outputs, _ = tried.shape
+        k = K.shape[1]
+        values = K @ tried[:, :, :k].reshape(n_tried * n_outputs, k).T
+        if path.has_intercept:
+            values += tried[:, :, -1].ravel()
+        values = values.reshape(len(K), n_tried, n_outputs)
+        wrong = [(_classes(values[:, b]) != labels).sum() for b in range(n_tried)]
+        return np.array(wrong) <= n_errors
+
+    return fewest_bits(are_kept, weights)
+
+
+def _classes(values: np.ndarray) -> np.ndarray:
+    """Return the classes that values (m, n_outputs) stand for."""
+    if values.shape[1] == 1:
+        return (values[:, 0] > 0).astype(int)
+    return values.argmax(axis=1)
+
+
+# -- sizes -------------------------------------------------------------------------
+
+
+def _stages(path: Any, K: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    yield 0, np.tile(path.coefficients(0)[2], (len(K), 1))
+    yield from enumerate(path.staged_values(K), start=1)
+
+
+def _n_distinct(path: Any, size: int) -> int:
+    """Return the number of atoms of a model; the basic method repeats some."""
+    return int(path.positions[:size].max(initial=-1)) + 1
+
+
+# -- what a fitted path remembers --------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """Where the values on the training rows come from.
+
+    Attributes
+    ----------
+    values : callable
+        ``values(path)`` returns those of ``path.support`` on all rows, and the rows on
+        which these are centred, -1 for none.
+    training : Training
+        Of which ``rows`` are filled in from the path.
+    row_numbers : ndarray of int
+        The numbers, among all, of the rows that count.
+    """
+
+    values: Callable[[Any], tuple[np.ndarray, np.ndarray]]
+    training: Training
+    row_numbers: np.ndarray
+
+    def bound(self, path: Any, rule: BoundRule) -> BoundCurve:
+        """Return a bound at sizes 0, 1, ... of the path."""
+        check_rule(rule, self.training.is_class, len(self.training.Y))
+        K, centers = self.values(path)
+        t = self.training
+        rows = positions_of(centers, self.row_numbers)
+        training = Training(t.Y, rows, t.n_candidates, t.is_class)
+        return bound_curve(path, K[self.row_numbers], training, rule)
+
+
+def positions_of(atoms: np.ndarray, row_numbers: np.ndarray) -> np.ndarray:
+    """Return where rows stand among those that count, -1 for nowhere."""
+    place = {int(row): j for j, row in enumerate(row_numbers)}
+    return np.array([place.get(int(atom), -1) for atom in atoms], dtype=int)

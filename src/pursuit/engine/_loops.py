@@ -1,0 +1,209 @@
+"""Compiled inner loops of the pursuit, each a few lines over contiguous memory.
+
+Letters as in :mod:`.pursuit`: ``c`` (T, M) correlations of the atoms with the
+residues, ``e`` (M,) squared norms of their parts outside the span, ``norms`` (M,) the
+same at the start, ``p`` (M,) correlations with one direction ``q``.
+"""
+
+import numpy as np
+from numba import njit
+
+# Reordering sums lets LLVM use vector registers; NaN and infinity keep their meaning.
+REORDER = {"reassoc", "contract", "nsz"}
+
+# Blocks of `products`: this many atoms by this many rows stay in the second-level
+# cache while every vector passes over them, four atoms of them in the first-level one.
+_ATOMS, _ROWS = 32, 512
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def products(A, V, out):
+    """Write ``V @ A.T`` for a few vectors, reading ``A`` once.
+
+    ``A`` (M, l) may be float32: it is widened in registers, and sums are float64.
+    For a handful of vectors this runs at the speed of memory, where a BLAS matrix
+    product first copies ``A``.  ``V`` (m, l) has m even.
+    """
+    n_atoms, n_rows = A.shape
+    out[:] = 0.0
+    for start in range(0, n_atoms, _ATOMS):
+        stop = min(start + _ATOMS, n_atoms)
+        for i0 in range(0, n_rows, _ROWS):
+            i1 = min(i0 + _ROWS, n_rows)
+            for k in range(start, stop, 4):
+                # Of a last group of fewer than four one is done again, harmlessly.
+                last = stop - 1
+                k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
+                a0, a1 = A[k, i0:i1], A[k1, i0:i1]
+                a2, a3 = A[k2, i0:i1], A[k3, i0:i1]
+                for j in range(0, V.shape[0], 2):
+                    v0, v1 = V[j, i0:i1], V[j + 1, i0:i1]
+                    s00 = s01 = s10 = s11 = s20 = s21 = s30 = s31 = 0.0
+                    for i in range(i1 - i0):
+                        y0, y1 = v0[i], v1[i]
+                        x0, x1 = np.float64(a0[i]), np.float64(a1[i])
+                        x2, x3 = np.float64(a2[i]), np.float64(a3[i])
+                        s00 += x0 * y0
+                        s01 += x0 * y1
+                        s10 += x1 * y0
+                        s11 += x1 * y1
+                        s20 += x2 * y0
+                        s21 += x2 * y1
+                        s30 += x3 * y0
+                        s31 += x3 * y1
+                    out[j, k] += s00
+                    out[j + 1, k] += s01
+                    if k1 > k:
+                        out[j, k1] += s10
+                        out[j + 1, k1] += s11
+                    if k2 > k1:
+                        out[j, k2] += s20
+                        out[j + 1, k2] += s21
+                    if k3 > k2:
+                        out[j, k3] += s30
+                        out[j + 1, k3] += s31
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def product(A, v, out):
+    """Write ``A @ v`` with float64 sums, reading ``A`` once."""
+    for k in range(A.shape[0]):
+        total = 0.0
+        for i in range(A.shape[1]):
+            total += np.float64(A[k, i]) * v[i]
+        out[k] = total
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def squares(A, w, out):
+    """Write ``(A * A) @ w``, reading ``A`` once."""
+    for k in range(A.shape[0]):
+        total = 0.0
+        for i in range(A.shape[1]):
+            x = np.float64(A[k, i])
+            total += w[i] * x * x
+        out[k] = total
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def update(c, e, norms, p, a, orthogonal, by_norm, tol, floor, is_open, gain):
+    """Move ``c`` and ``e`` past a direction with correlations ``p``, and score again.
+
+    ``c -= a p``, ``e -= p**2``, and the gain of every candidate that is open, outside
+    the span by more than ``tol`` (relative squared norm), and correlated with the
+    residue by more than round-off (``floor``).  Target after target: the candidates of
+    one fill vector registers.
+    """
+    n_targets, n_atoms = c.shape
+    gain[:] = 0.0
+    for t in range(n_targets):
+        own, load = c[t], a[t]
+        for k in range(n_atoms):
+            x = own[k] - load * p[k]
+            own[k] = x
+            gain[k] += x * x
+    if orthogonal:
+        for k in range(n_atoms):
+            e[k] -= p[k] * p[k]
+    for k in range(n_atoms):
+        if is_open[k] and e[k] > tol * norms[k] and gain[k] > floor * norms[k]:
+            gain[k] /= norms[k] if by_norm else e[k]
+        else:
+            gain[k] = 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def inner(R, q, w):
+    """Return ``R @ (w q)``."""
+    out = np.zeros(R.shape[0])
+    for t in range(R.shape[0]):
+        total = 0.0
+        for i in range(q.shape[0]):
+            total += w[i] * R[t, i] * q[i]
+        out[t] = total
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def take_out(u, Q, w, h):
+    """Take the directions ``Q`` out of ``u``, four at a time, one four after the other.
+
+    What was taken is added to ``h``; returns the squared norm that is left.
+    """
+    n, width = Q.shape
+    whole = n // 4 * 4
+    for j in range(0, whole, 4):
+        q0, q1, q2, q3 = Q[j], Q[j + 1], Q[j + 2], Q[j + 3]
+        t0 = t1 = t2 = t3 = 0.0
+        for i in range(width):
+            x = w[i] * u[i]
+            t0 += x * q0[i]
+            t1 += x * q1[i]
+            t2 += x * q2[i]
+            t3 += x * q3[i]
+        for i in range(width):
+            u[i] -= (t0 * q0[i] + t1 * q1[i]) + (t2 * q2[i] + t3 * q3[i])
+        h[j] += t0
+        h[j + 1] += t1
+        h[j + 2] += t2
+        h[j + 3] += t3
+    for j in range(whole, n):
+        total = 0.0
+        for i in range(width):
+            total += w[i] * u[i] * Q[j, i]
+        for i in range(width):
+            u[i] -= total * Q[j, i]
+        h[j] += total
+    squared = 0.0
+    for i in range(width):
+        squared += w[i] * u[i] * u[i]
+    return squared
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def subtract(u, Q, h):
+    """Set ``u -= h @ Q``, four directions at a time."""
+    n, width = Q.shape
+    whole = n // 4 * 4
+    for j in range(0, whole, 4):
+        q0, q1, q2, q3 = Q[j], Q[j + 1], Q[j + 2], Q[j + 3]
+        h0, h1, h2, h3 = h[j], h[j + 1], h[j + 2], h[j + 3]
+        for i in range(width):
+            u[i] -= (h0 * q0[i] + h1 * q1[i]) + (h2 * q2[i] + h3 * q3[i])
+    for j in range(whole, n):
+        for i in range(width):
+            u[i] -= h[j] * Q[j, i]
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def take_out_span(u, Q, w, h, n_known, least_left):
+    """Take the directions ``Q`` out of ``u``; ``h[:n_known]`` is known already.
+
+    Once more, if no more than a share ``least_left`` of the squared norm is left: what
+    rounding left behind would then count.  The rest of ``h`` is written; returns the
+    squared norm that is left.
+    """
+    subtract(u, Q[:n_known], h[:n_known])
+    squared = take_out(u, Q[n_known:], w, h[n_known:])
+    whole = squared
+    for x in h:
+        whole += x * x
+    if squared < least_left * whole:
+        squared = take_out(u, Q, w, h)
+    return squared
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def reduce_residue(R, q, a, w, v):
+    """Set ``R[t] -= a[t] q``; return its sums of squares under two weightings."""
+    n_targets, width = R.shape
+    fitted = 0.0
+    held_out = 0.0
+    for t in range(n_targets):
+        for i in range(width):
+            R[t, i] -= a[t] * q[i]
+        for i in range(w.shape[0]):
+            square = R[t, i] * R[t, i]
+            fitted += w[i] * square
+            held_out += v[i] * square
+    return fitted, held_out

@@ -1,0 +1,141 @@
+r"""Inner products of all atoms with each other, under several weightings.
+
+Letters as in :mod:`.pursuit`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from ._gram_loops import mirror
+
+# Rows whose products are added at a time: their weighted values are a copy.
+_ROWS = 512
+
+
+class Gram(ABC):
+    r"""The matrices :math:`A W A^\top` for several weights.
+
+    Parameters
+    ----------
+    A : ndarray of shape (M, l)
+        The atoms.
+    weights : sequence of ndarrays of shape (l,)
+        Known by what they are, not by their values.
+    """
+
+    def __init__(self, A: np.ndarray, weights: Sequence[np.ndarray]):
+        self._weights = list(weights)  # kept, lest another array get the place of one
+        most = np.max(weights, axis=0)
+        parts = self._make(A, most, [most - w for w in weights])
+        self._parts = {id(w): part for w, part in zip(weights, parts, strict=True)}
+
+    def under(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``G`` (M, M), ``D`` (r, M): the products are ``G - D.T @ D``."""
+        return self._parts[id(weight)]
+
+    @abstractmethod
+    def _make(
+        self, A: np.ndarray, most: np.ndarray, less: list[np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return ``G`` and ``D`` for each of the weights ``most - less``."""
+
+    @staticmethod
+    @abstractmethod
+    def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
+        """Return the bytes it takes, besides the atoms."""
+
+
+class SharedGram(Gram):
+    """One matrix for the largest of the weights.
+
+    The others are less by some rows: what must be taken out of a row of the matrix is
+    known.
+    """
+
+    def _make(
+        self, A: np.ndarray, most: np.ndarray, less: list[np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        matrix = mirrored(_products(A, most))
+        return [(matrix, _weighted_rows(A, w)) for w in less]
+
+    @staticmethod
+    def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
+        """Return the bytes it takes, besides the atoms."""
+        n_less = (np.array(weights) < np.max(weights, axis=0)).sum(axis=1)
+        return 8 * n_atoms * (n_atoms + int(np.minimum(n_less, n_atoms).sum()))
+
+
+class OwnGrams(Gram):
+    """A matrix for each of the weights: longer to make, and steps take less time."""
+
+    def _make(
+        self, A: np.ndarray, most: np.ndarray, less: list[np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        parts = [_products(A, w) for w in less]
+        # What folds leave out adds up to the whole, or most of it.
+        rest = most - np.sum(less, axis=0)
+        if rest.min() >= 0:
+            whole = _products(A, rest)
+            for part in parts:
+                whole += part
+        else:
+            whole = _products(A, most)
+        for part in parts:
+            mirrored(np.subtract(whole, part, out=part))
+        none = np.empty((0, len(A)))
+        return [(part, none) for part in parts]
+
+    @staticmethod
+    def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
+        """Return the bytes it takes, besides the atoms."""
+        return 8 * n_atoms**2 * (len(weights) + 1)
+
+
+def _products(A: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the weighted inner products of atoms; below the diagonal, zeros."""
+    matrix = np.zeros((len(A), len(A)))
+    for factor, part in _weighted_parts(A, w):
+        add_products(matrix, factor, part)
+    return matrix
+
+
+def add_products(G: np.ndarray, factor: float, A: np.ndarray) -> None:
+    """Add ``factor`` times ``A @ A.T`` to ``G``, above its diagonal."""
+    # What is lower to Fortran, which takes rows for columns, is upper here.
+    dsyrk(factor, A.T, 1.0, G.T, trans=1, lower=1, overwrite_c=1)
+
+
+def mirrored(G: np.ndarray) -> np.ndarray:
+    """Return the matrix after what is above its diagonal was copied to below it."""
+    mirror(G)
+    return G
+
+
+def _weighted_parts(A: np.ndarray, w: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield factors and parts whose inner products add up to those under ``w``."""
+    if A.dtype == np.float64 and np.ptp(w) == 0:
+        yield float(w[0]), A
+        return
+    used = np.flatnonzero(w)
+    for start in range(0, len(used), _ROWS):
+        rows = used[start : start + _ROWS]
+        part = np.multiply(A[:, rows], np.sqrt(w[rows]), dtype=np.float64)
+        yield 1.0, np.ascontiguousarray(part)
+
+
+def _weighted_rows(A: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return vectors (r, M) whose products are those of the rows under ``w``.
+
+    These are the weighted values of the atoms on them, or where there are more rows
+    than atoms, as few vectors as atoms.
+    """
+    rows = np.flatnonzero(w)
+    vectors = np.ascontiguousarray(A[:, rows].T * np.sqrt(w[rows])[:, None])
+    if len(rows) <= len(A):
+        return vectors
+    return np.ascontiguousarray(np.linalg.qr(vectors, mode="r"))

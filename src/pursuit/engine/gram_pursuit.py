@@ -1,0 +1,194 @@
+r"""The pursuit by inner products of atoms: many pursuits over one small dictionary.
+
+Letters as in :mod:`.pursuit`.  Folds, ridges and outputs are pursuits over the
+same atoms.  Once all inner products :math:`G = A W A^\top` are known, a step needs the
+atoms no more: with ``P[j] = A q_j`` the correlations with the direction that atom ``k``
+adds are
+
+.. math::
+
+    p = \Bigl(G_k - \sum_j P_{jk} P_j\Bigr) / \sqrt{e_k},
+
+which costs as many operations a candidate as there are steps, not rows.  Rows that a
+fold holds out are taken out of ``G_k`` in the same way, as if their unit vectors were
+directions, and the directions' values on them go along.
+
+*Digits.*  A squared norm outside the span is known up to round-off of the whole one,
+where :class:`.Pursuit` knows it up to round-off of its own.  A ridge
+keeps it above ``alpha``; where that is at least :data:`LEAST_RIDGE` of the largest
+squared norm, gains are right to six digits or more.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from pursuit.path import OrthogonalPath
+
+from ._gram_loops import take_steps
+from ._scores import Scores
+from .atoms import Atoms
+from .problem import Problem, Steps
+
+LEAST_RIDGE = 1e-9
+
+# Steps taken a round.
+_ROUND = 16
+
+
+class Weighted(Protocol):
+    """Inner products of all atoms, under some weights."""
+
+    def under(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``G`` (M, M), ``D`` (r, M): the products are ``G - D.T @ D``."""
+
+
+class GramPursuit(Steps):
+    """One pursuit in progress, by inner products.
+
+    Its errors on the fitted rows hold the ridge's part too, those of its path do not.
+
+    Parameters
+    ----------
+    atoms : Atoms
+        Stored ones.
+    problem : Problem
+        Of least squares, in which all coefficients are optimised at each step, with a
+        ridge.
+    gram : Weighted
+        The inner products, under the problem's weights among others.
+    """
+
+    def __init__(self, atoms: Atoms, problem: Problem, gram: Weighted):
+        super().__init__(atoms, problem)
+        n_targets, size = len(problem.Y), problem.max_steps + self._offset
+        self._G, self._D = gram.under(problem.weight)
+        # Where no rows are held out, the atoms' values are not asked for.
+        self._A = atoms.stored if len(self._held_out) else self._D
+        self._P = np.empty((size, atoms.n_atoms))
+        self._Q = np.empty((size, len(self._held_out)))
+        self._v = problem.held_out[self._held_out]
+        self._roots = np.zeros(size)
+        self._loads = np.zeros((size, n_targets))
+        self._scores: Scores | None = None
+        self._begin_residue()
+
+    def _begin_residue(self) -> None:
+        problem, rows = self.problem, self._held_out
+        first, root = np.zeros((len(problem.Y), 1)), np.sqrt(problem.weight.sum())
+        if problem.fit_intercept:
+            first = problem.means[:, None]
+            self._loads[0], self._roots[0] = root * first[:, 0], root
+            self._Q[0] = 1.0 / root
+        residue = problem.Y - first
+        self._R = residue[:, rows]
+        self.errors[0] = (
+            (residue**2 @ problem.weight).sum(),
+            (self._R**2 @ self._v).sum(),
+        )
+        # Summed up: targets less residue would betray the targets by rounding.
+        self._values = np.repeat(first, len(rows), axis=1)
+        self._judge(0, self._values)
+        constant = np.full((self._offset, self.atoms.n_rows), 1.0 / root)
+        self._wanted = np.concatenate([residue, constant]) * problem.weight
+        if problem.is_constant(self.errors[0, 0]):
+            self.stop_reason = "exact"
+
+    @property
+    def work(self) -> float:
+        """About how many operations a proposal takes."""
+        return _ROUND * self.atoms.n_atoms * (len(self._D) + self._basis_size)
+
+    def propose(self) -> np.ndarray:
+        """Take some steps; only at the start are correlations wanted."""
+        wanted, self._wanted = self._wanted, self._wanted[:0]
+        if self._scores is not None:
+            self._step(self._scores)
+        return wanted
+
+    def advance(
+        self, correlations: np.ndarray, norms: np.ndarray | None = None
+    ) -> None:
+        """Begin, or see whether there is more to do."""
+        if self._scores is None:
+            assert norms is not None
+            squared_y = float(self.errors[0, 0])
+            self._scores = Scores(self.problem, correlations, norms, squared_y)
+            self._P[: self._offset] = correlations[len(self._R) :]
+        if self.n_steps == self.problem.max_steps:
+            self.stop_reason = "max_support"
+        elif self._scores.best() < 0:
+            self.stop_reason = "exhausted"
+
+    def _step(self, scores: Scores) -> None:
+        """Take the steps of one round."""
+        problem, before = self.problem, self.n_steps
+        self.n_steps = take_steps(
+            self._G,
+            self._D,
+            self._A,
+            self._held_out,
+            self._v,
+            problem.alpha,
+            self._offset,
+            problem.by_norm,
+            problem.tol,
+            scores.floor,
+            before,
+            min(before + _ROUND, problem.max_steps),
+            self._P,
+            self._Q,
+            self._R,
+            self._roots,
+            self._loads,
+            scores.c,
+            scores.e,
+            scores.norms,
+            scores.is_open,
+            scores.gain,
+            self.chosen,
+            self.gains,
+            self.errors,
+        )
+        if problem.judge is not None:
+            for n in range(before, self.n_steps):
+                b = n + self._offset
+                self._values += self._loads[b][:, None] * self._Q[b]
+                self._judge(n + 1, self._values)
+
+    def path(self) -> OrthogonalPath:
+        """Return the path so far, a value of its own."""
+        triangle = self._triangle()
+        errors = self._data_errors(triangle)
+        return self._orthogonal_path(triangle, self._loads[: len(triangle)], errors)
+
+    def _triangle(self) -> np.ndarray:
+        """Return the triangle that turns directions into atoms."""
+        n, b = self.n_steps, self._basis_size
+        triangle = np.diag(self._roots[:b])
+        upper = np.triu(self._P[:b, self.chosen[:n]], 1 - self._offset)
+        triangle[:, self._offset :] += upper
+        return triangle
+
+    def _data_errors(self, triangle: np.ndarray) -> np.ndarray:
+        """Return the errors on the data alone, without the ridge's part of them."""
+        n, first = self.n_steps, self._offset
+        inverse = solve_triangular(triangle, np.eye(len(triangle)))[first:]
+        ridge = np.zeros(n + 1)
+        for load in self._loads[: len(triangle)].T:
+            # Column b: the coefficients after direction b joined.
+            coefs = np.cumsum(inverse * load, axis=1)[:, first:]
+            ridge[1:] += (coefs**2).sum(axis=0)
+        return self.errors[: n + 1, 0] - self.problem.alpha * ridge
+
+    @staticmethod
+    def state_bytes(
+        n_rows: int, n_atoms: int, n_steps: int, n_targets: int, n_held_out: int
+    ) -> int:
+        """Return about how many bytes one pursuit holds besides the inner products."""
+        directions = (n_steps + 1) * (n_atoms + n_held_out + n_targets)
+        candidates = (2 * n_targets + 6) * n_atoms
+        return 8 * (directions + candidates + 3 * n_targets * n_rows)

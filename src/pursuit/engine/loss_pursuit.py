@@ -1,0 +1,417 @@
+r"""The pursuit under any loss (Fig. 9.4): follow the gradient, then re-optimise.
+
+Letters as in :mod:`.pursuit`.  The residue is replaced by minus half the
+gradient of the loss, so that squared loss gives what is written there.  A step chooses
+an atom, either by its correlation with the gradient (the papers' way, "back-fitting"
+and "basic") or by what the loss's parabola at the current fit promises after all
+coefficients are re-optimised ("pre-fitting"); then the coefficients are optimised by
+:class:`pursuit.engine.backfitting.Newton`.
+
+*The metric.*  The parabola weighs row i by ``w_i`` times half its curvature.
+Correlations and squared norms in that metric would have to be computed anew at each
+step, in a pass for as many vectors as there are chosen atoms.  So the metric is kept
+while the model grows by a quarter; the gradient is that of the moment at each step.
+For squared loss the metric never changes, and the choice is that of Fig. 9.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from pursuit.path import RefittedPath
+
+from ._loss_loops import append_direction, gains, leave_out, solved
+from ._scores import NOISE
+from .atoms import Atoms
+from .backfitting import Newton, Objective
+from .problem import Problem, Steps
+from .ties import first_largest
+
+# The metric is renewed when the model has grown by this share, and by a step.
+GROWTH = 0.25
+
+# No row's curvature counts for less than this share of the mean: the parabola of a row
+# without curvature would let it go anywhere.
+LEAST_CURVATURE = 1e-3
+
+# Cholesky's factors serve where no row has less than this share of its square outside
+# the span of those before.
+_LEAST_OUTSIDE = 1e-4
+
+# Steps for which there is room at first; it doubles when they are taken, since work
+# grows with it and few pursuits go as far as they may.
+_FIRST_ROOM = 32
+
+# Directions whose correlations with all atoms are asked for at a time.
+_AT_ONCE = 64
+
+# Relative difference between the recurrence's squared norm and the exact one that
+# calls for choosing anew with the exact value.
+_DRIFT = 1e-6
+
+
+@dataclass(eq=False)
+class Candidates:
+    """Atoms that may be chosen next, and what is known of them.
+
+    Attributes
+    ----------
+    atoms : ndarray of int
+    norms : ndarray
+        Their squared norms in the metric of the choice.
+    e : ndarray
+        The same of their parts outside the known directions, plus the ridge; 0 for an
+        atom that lies in their span.
+    """
+
+    atoms: np.ndarray
+    norms: np.ndarray
+    e: np.ndarray
+
+    def leave_out(self, P: np.ndarray) -> None:
+        """Take directions of correlations ``P`` out."""
+        leave_out(P, self.norms, self.e)
+
+
+class LossPursuit(Steps):
+    """One pursuit in progress under any loss, as :class:`.Pursuit`.
+
+    ``C`` holds the constant, where there is one, and the chosen atoms as they are,
+    ``Q`` the same orthonormal in the metric, with ``C = tri.T @ Q``.
+    """
+
+    def __init__(self, atoms: Atoms, problem: Problem):
+        super().__init__(atoms, problem)
+        n_targets, n_rows = problem.Y.shape
+        self._objective = Objective(problem.loss, problem.Y, problem.weight)
+        self._newton = Newton(self._objective)
+        self.F = np.zeros((n_targets, n_rows))
+        self.C, self.Q = np.zeros((0, n_rows)), np.zeros((0, n_rows))
+        self.tri = np.zeros((0, 0))
+        self.coefs: list[np.ndarray] = []
+        self._coef = np.zeros((n_targets, 0))
+        self._metric = np.zeros(n_rows)
+        self._reserve(min(_FIRST_ROOM, problem.max_steps))
+        self._open = problem.candidates.copy()
+        self._candidates: Candidates | None = None
+        self._pending: tuple[int, float] | None = None
+        self._begin()
+
+    def _reserve(self, n_steps: int) -> None:
+        """Make room for so many steps; with a ridge each has its place on the tail."""
+        size = n_steps + self._offset
+        width = self.atoms.n_rows + (n_steps if self.problem.alpha > 0 else 0)
+        self.F = enlarged(self.F, len(self.F), width)
+        self.C, self.Q = enlarged(self.C, size, width), enlarged(self.Q, size, width)
+        self.tri = enlarged(self.tri, size, size)
+        self._coef = enlarged(self._coef, len(self.F), size)
+        self._metric = enlarged(self._metric[None], 1, width)[0]
+        self._metric[self.atoms.n_rows :] = 1.0
+
+    # Squared norms under the sample weights are wanted by the papers' criterion only.
+    @property
+    def needs_norms(self) -> bool:  # type: ignore[override]
+        """Whether squared norms under the sample weights are wanted at the start."""
+        return not self._is_prefitting
+
+    @property
+    def _is_prefitting(self) -> bool:
+        return self.problem.method == "pre-fitting"
+
+    # -- the start -----------------------------------------------------------------
+
+    def _begin(self) -> None:
+        problem, objective = self.problem, self._objective
+        if problem.fit_intercept:
+            objective.rows(self.C)[0] = objective.rows(self.Q)[0] = 1.0
+            self.tri[0, 0] = 1.0
+            self._coef[:, 0] = problem.loss.start(problem.Y, problem.weight)
+            objective.rows(self.F)[:] = self._coef[:, :1]
+        self._scale = objective.value(self.F)
+        self._renew_metric()
+        if problem.loss.is_convex:
+            # Others may have their best constant where all rows are given up.
+            self._improve(self.Q[: self._offset], self.tri)
+            self._renew_metric()
+        self._scale = objective.value(self.F)
+        self._start_energy = self._energy()
+        self._record()
+        if self._is_flat():
+            self.stop_reason = "exact"
+
+    def _is_flat(self) -> bool:
+        """Return whether no row pulls any more."""
+        problem, objective = self.problem, self._objective
+        at_zero = objective.at(np.zeros_like(self.F)).descent
+        size = np.abs(at_zero).max(initial=0.0)
+        here = objective.at(self.F)
+        is_small = np.abs(here.descent).max(initial=0.0) <= 1e-14 * size
+        return bool(is_small or here.losses @ problem.weight == 0.0)
+
+    @property
+    def _slope(self) -> np.ndarray:
+        """Minus half the gradient on the rows, (T, l)."""
+        return self._objective.rows(self._objective.at(self.F).descent)
+
+    def _energy(self) -> float:
+        """Return the squared length of the gradient, in the dual of the metric."""
+        g = self._slope
+        metric = self._choice_metric
+        fitted = metric > 0
+        return float((g[:, fitted] ** 2 / metric[fitted]).sum())
+
+    # -- the metric ----------------------------------------------------------------
+
+    def _renew_metric(self) -> bool:
+        """Take the parabola at the current fit; return whether it is another one."""
+        metric = self._parabola()
+        self._renewed_at = self.n_steps
+        if np.array_equal(metric, self._metric):
+            return False
+        self._metric = metric
+        b = self._basis_size
+        self.Q[:b], R = orthonormal(self.Q[:b], metric)
+        self.tri[:b, :b] = R @ self.tri[:b, :b]
+        self._newton.forget()
+        return True
+
+    def _parabola(self) -> np.ndarray:
+        objective, weight = self._objective, self.problem.weight
+        curvature = objective.loss.weights(objective.Y, objective.rows(self.F))
+        half = 0.5 * curvature.mean(axis=0)
+        least = LEAST_CURVATURE * (half @ weight) / weight.sum()
+        metric = np.ones_like(self._metric)
+        metric[: len(weight)] = weight * np.maximum(half, max(least, 1e-300))
+        return metric
+
+    @property
+    def _is_renewal_due(self) -> bool:
+        grown = self.n_steps - self._renewed_at
+        return grown >= max(1.0, GROWTH * self._renewed_at)
+
+    @property
+    def _choice_metric(self) -> np.ndarray:
+        """The metric in which atoms are compared: the parabola's, or the weights."""
+        if self._is_prefitting:
+            return self._objective.rows(self._metric[None])[0]
+        return self.problem.weight
+
+    def _known_directions(self) -> np.ndarray:
+        """Return what is taken out of the atoms' norms, orthonormal in that metric."""
+        if self._is_prefitting:
+            return self._objective.rows(self.Q[: self._basis_size])
+        weight = self.problem.weight
+        return np.full((self._offset, len(weight)), 1.0 / np.sqrt(weight.sum()))
+
+    # -- one round -----------------------------------------------------------------
+
+    @property
+    def work(self) -> float:
+        """About how many operations a proposal takes: a few matrix products."""
+        return 10.0 * self.F.size * self._basis_size
+
+    def propose(self) -> np.ndarray:
+        """Complete the last step; return the vectors wanted for the next."""
+        self._complete()
+        if self.stop_reason is not None:
+            return np.zeros((0, self.atoms.n_rows))
+        directions = self._known_directions()
+        asked = directions[self._n_seen : self._n_seen + _AT_ONCE]
+        self._n_asked = len(asked)
+        is_last = self._n_seen + self._n_asked == len(directions)
+        slope = self._slope
+        return np.concatenate(
+            [asked * self._choice_metric, slope[: is_last * len(slope)]]
+        )
+
+    def _complete(self) -> None:
+        """Take the step that is pending, and renew the metric when it is time."""
+        if self._pending is not None:
+            self._step(*self._pending)
+            self._pending = None
+        if self.n_steps == self.problem.max_steps:
+            self.stop_reason = self.stop_reason or "max_support"
+        elif self._is_prefitting and self._is_renewal_due and self._renew_metric():
+            self._candidates = None
+        if self._candidates is None and self.stop_reason is None:
+            self._n_seen = 0
+            self._begin_candidates()
+
+    def _begin_candidates(self) -> None:
+        if self._is_prefitting:
+            norms = self.atoms.squared_norms(self._choice_metric[None])[0]
+            self._set_candidates(norms)
+
+    def _set_candidates(self, norms: np.ndarray) -> None:
+        every = np.arange(self.atoms.n_atoms)
+        self._candidates = Candidates(every, norms, norms + self.problem.alpha)
+
+    def advance(
+        self, correlations: np.ndarray, norms: np.ndarray | None = None
+    ) -> None:
+        """Take in the correlations; choose the next atom once they are complete."""
+        if self.stop_reason is not None:
+            return
+        if norms is not None:
+            self._set_candidates(norms)
+        assert self._candidates is not None
+        self._candidates.leave_out(correlations[: self._n_asked])
+        self._n_seen += self._n_asked
+        slopes = correlations[self._n_asked :]
+        if len(slopes):
+            self._choose(self._candidates, slopes)
+
+    # -- choosing ------------------------------------------------------------------
+
+    def _choose(self, among: Candidates, c: np.ndarray) -> None:
+        """Choose by the candidates' correlations ``c`` (T, n) with the gradient."""
+        self._subtract_ridge(among, c)
+        is_open, tol = self._open[among.atoms], self.problem.tol
+        floor = NOISE**2 * self._start_energy
+        while self.stop_reason is None and self._pending is None:
+            gain = gains(c, among.e, among.norms, is_open, tol, floor)
+            j = int(first_largest(gain))
+            if j < 0:
+                self.stop_reason = self._why_none()
+            else:
+                self._try(among, j, float(gain[j]))
+
+    def _subtract_ridge(self, among: Candidates, c: np.ndarray) -> None:
+        """Take the ridge's slope into account: a chosen atom may be chosen again."""
+        if self.problem.alpha > 0 and not self.problem.is_orthogonal:
+            total = np.zeros((len(c), self.atoms.n_atoms))
+            coef = self._coef[:, self._offset : self._basis_size]
+            np.add.at(total.T, self.chosen[: self.n_steps], coef.T)
+            c -= self.problem.alpha * total[:, among.atoms]
+
+    def _why_none(self) -> str:
+        is_exact = self.errors[self.n_steps, 0] <= 1e-24 * self.errors[0, 0]
+        return "exact" if is_exact else "exhausted"
+
+    def _try(self, among: Candidates, j: int, gain: float) -> None:
+        """Make candidate ``j`` the next one, unless it proves to be in the span."""
+        problem, b, k = self.problem, self._basis_size, int(among.atoms[j])
+        self._fetch(k)
+        if problem.is_orthogonal:
+            squared, whole = append_direction(self.C, self._metric, b, self.Q, self.tri)
+            is_outside = squared > problem.tol * whole
+            drift = abs(squared - among.e[j]) if self._is_prefitting else 0.0
+            if not is_outside or drift > _DRIFT * among.e[j]:
+                # The recurrence lost digits near the span: choose with the exact value.
+                among.e[j] = squared if is_outside else 0.0
+                return
+            self._open[k] = False
+        self._pending = k, gain
+
+    def _fetch(self, k: int) -> None:
+        """Write atom ``k``, with its ridge on the tail, after the chosen ones."""
+        b, n_rows = self._basis_size, self.atoms.n_rows
+        if b == len(self.C):
+            self._reserve(min(2 * self.n_steps, self.problem.max_steps))
+        self.C[b, :n_rows] = self.atoms.columns(np.array([k]))[0]
+        self.C[b, n_rows:] = 0.0
+        if self.problem.alpha > 0:
+            row = self.n_steps
+            if not self.problem.is_orthogonal:  # and an atom may be chosen again
+                row = [*self.chosen[:row], k].index(k)
+            self.C[b, n_rows + row] = np.sqrt(self.problem.alpha)
+
+    # -- stepping ------------------------------------------------------------------
+
+    def _step(self, k: int, gain: float) -> None:
+        """Optimise the coefficients with atom ``k`` among them, and take the step."""
+        n, b = self.n_steps, self._basis_size + 1
+        if self.problem.is_orthogonal and (n + 1) % self.problem.backfit_every == 0:
+            self._improve(self.Q[:b], self.tri)
+        else:
+            # The constant is free in any model: only the others wait.
+            places = [0] * self._offset + [b - 1]
+            self._newton.forget()
+            self._improve(*orthonormal(self.C[places], self._metric), places)
+            self._newton.forget()
+        self.chosen[n], self.gains[n] = k, gain
+        self.n_steps = n + 1
+        self._record()
+
+    def _improve(
+        self, B: np.ndarray, R: np.ndarray, places: list[int] | None = None
+    ) -> None:
+        """Minimise the objective over the functions ``B``, ``C[places] = R.T @ B``.
+
+        Of a larger ``R`` the first rows and columns count.
+        """
+        if not len(B):
+            return
+        self.F, theta = self._newton.refit(self.F, B, self._scale)
+        columns = slice(0, len(B)) if places is None else places
+        self._coef[:, columns] += solved(R, theta)
+
+    def _record(self) -> None:
+        problem, n = self.problem, self.n_steps
+        losses = self._objective.at(self.F).losses
+        self.errors[n] = losses @ problem.weight, losses @ problem.held_out
+        self._judge(n, self.F[:, self._held_out])
+        self.coefs.append(self._coef[:, : self._basis_size].copy())
+
+    # -- the result ----------------------------------------------------------------
+
+    def path(self) -> RefittedPath:
+        """Return the path so far, a value of its own."""
+        n = self.n_steps
+        return RefittedPath(
+            atoms=self.chosen[:n].copy(),
+            coefs=tuple(self.coefs[: n + 1]),
+            errors=self.errors[: n + 1, 0] / self.problem.weight.sum(),
+            gains=self.gains[:n].copy(),
+            has_intercept=self.problem.fit_intercept,
+            stop_reason=self.stop_reason or "unfinished",
+        )
+
+    @staticmethod
+    def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
+        """Return about how many bytes one pursuit holds besides the atoms."""
+        width = n_rows + n_steps
+        # While the metric is renewed, two more copies of the directions.
+        directions = (n_steps + 1) * (4 * width + n_steps)
+        coefs = n_targets * n_steps * n_steps // 2
+        candidates = (2 * _AT_ONCE + 2 * n_targets + 6) * n_atoms
+        values = (2 * _AT_ONCE + 16 * n_targets) * width
+        return 8 * (directions + coefs + candidates + values)
+
+
+def enlarged(A: np.ndarray, n: int, m: int) -> np.ndarray:
+    """Return a matrix with rows and columns of zeros added, (n, m)."""
+    out = np.zeros((n, m))
+    out[: A.shape[0], : A.shape[1]] = A
+    return out
+
+
+def orthonormal(C: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``Q`` with rows orthonormal in the metric, and R with ``C = R.T @ Q``.
+
+    Where rows of ``C`` are nearly dependent, twice: what the first time leaves is not
+    orthogonal to working precision.
+    """
+    Z = C * np.sqrt(metric)
+    L = _cholesky(Z @ Z.T)
+    if L is not None:
+        return np.linalg.inv(L) @ C, L.T
+    R = np.asarray(np.linalg.qr(Z.T, mode="r"))
+    R = R * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
+    Q, again = orthonormal(solve_triangular(R, C, trans="T"), metric)
+    return Q, again @ R
+
+
+def _cholesky(G: np.ndarray) -> np.ndarray | None:
+    """Return the lower triangle L, ``G = L @ L.T``, if it has nearly all digits.
+
+    So it has in most cases: directions were orthonormal in the metric before.
+    """
+    try:
+        L = np.linalg.cholesky(G)
+    except np.linalg.LinAlgError:
+        return None
+    return L if np.all(np.diag(L) ** 2 > _LEAST_OUTSIDE * np.diag(G)) else None

@@ -1,0 +1,194 @@
+"""What one pursuit fits, and what every kind of pursuit records of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pursuit.losses import Loss, Squared
+from pursuit.path import OrthogonalPath, Path
+
+from .atoms import Atoms
+
+# Targets that differ from a constant by less than this share are one.
+_CONSTANT = 1e-14
+
+# What is left of a pursuit that was released.
+_RECORDED = ("problem", "n_steps", "chosen", "gains", "errors", "judged", "stop_reason")
+
+METHODS = ("pre-fitting", "back-fitting", "basic")
+
+# Judges the values (T, n) on the held-out rows, given these and their weights: the
+# lower, the better.
+Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What one pursuit fits.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (T, l)
+        Targets, one a row.
+    weight : ndarray of shape (l,)
+        Sample weights; rows of weight 0 are not fitted.
+    held_out : ndarray of shape (l,)
+        Weights under which the held-out error is recorded.
+    candidates : ndarray of bool of shape (M,)
+        The atoms that may be chosen.
+    method : {"pre-fitting", "back-fitting", "basic"}
+    alpha : float
+        Ridge on the coefficients.
+    fit_intercept : bool
+        Whether an unpenalised constant is always present.
+    max_steps : int
+    tol : float
+        An atom whose squared norm outside the span is below ``tol`` times its
+        squared norm counts as dependent and is passed over.
+    loss : Loss
+    backfit_every : int
+        After how many steps all coefficients are optimised again.
+    judge : callable, optional
+        What is the error of the held-out rows, in place of the loss.
+    """
+
+    Y: np.ndarray
+    weight: np.ndarray
+    held_out: np.ndarray
+    candidates: np.ndarray
+    method: str = "pre-fitting"
+    alpha: float = 0.0
+    fit_intercept: bool = True
+    max_steps: int = 100
+    tol: float = 1e-14
+    loss: Loss = field(default_factory=Squared)
+    backfit_every: int = 1
+    judge: Judge | None = None
+
+    @property
+    def is_orthogonal(self) -> bool:
+        """Whether all coefficients are optimised at each step."""
+        return self.method != "basic"
+
+    @property
+    def by_norm(self) -> bool:
+        """Whether gains are per squared norm of the atom, not of what it adds."""
+        return self.method != "pre-fitting"
+
+    @property
+    def is_least_squares(self) -> bool:
+        """Whether :class:`.Pursuit` solves it."""
+        return type(self.loss) is Squared and (
+            self.backfit_every == 1 or not self.is_orthogonal
+        )
+
+    @property
+    def means(self) -> np.ndarray:
+        """The weighted means of the targets, of a constant the constant itself."""
+        first = self.Y[:, np.argmax(self.weight > 0)]
+        rest = (self.Y - first[:, None]) @ self.weight
+        return first + rest / self.weight.sum()
+
+    def is_constant(self, squared: float) -> bool:
+        """Whether what the constant leaves of the targets, squared, is round-off."""
+        whole = float(((self.Y**2) @ self.weight).sum())
+        return squared <= _CONSTANT**2 * whole
+
+
+class Steps:
+    """The steps of a pursuit in progress.
+
+    Attributes
+    ----------
+    n_steps : int
+    chosen : ndarray of shape (max_steps,)
+        The atom of each step.
+    gains : ndarray of shape (max_steps,)
+        The score that won it.
+    errors : ndarray of shape (max_steps + 1, 2)
+        The loss at sizes 0, 1, ..., summed over the fitted and the held-out rows.
+    judged : ndarray of shape (max_steps + 1,)
+        What the problem's judge said of the held-out rows.
+    stop_reason : str or None
+    """
+
+    # Whether squared norms of all atoms, under the weights, are wanted at the start.
+    needs_norms = True
+
+    def __init__(self, atoms: Atoms, problem: Problem) -> None:
+        self.atoms, self.problem = atoms, problem
+        n_max = problem.max_steps
+        self.n_steps = 0
+        self.chosen = np.full(n_max, -1)
+        self.gains = np.zeros(n_max)
+        self.errors = np.zeros((n_max + 1, 2))
+        self.judged = np.zeros(n_max + 1)
+        self.stop_reason: str | None = None
+        self._offset = int(problem.fit_intercept)
+        self._held_out = np.flatnonzero(problem.held_out)
+
+    @property
+    def needs_image(self) -> bool:
+        """Whether an image of the atoms is wanted too, made on the same trip."""
+        return False
+
+    @property
+    def _basis_size(self) -> int:
+        return self.n_steps + self._offset
+
+    @property
+    def work(self) -> float:
+        """About how many operations a proposal takes."""
+        raise NotImplementedError
+
+    def propose(self) -> np.ndarray:
+        """Return the vectors (m, l) whose correlations with all atoms are wanted."""
+        raise NotImplementedError
+
+    def advance(
+        self, correlations: np.ndarray, norms: np.ndarray | None = None
+    ) -> None:
+        """Go on with these correlations."""
+        raise NotImplementedError
+
+    def path(self) -> Path:
+        """Return the path so far, a value of its own."""
+        raise NotImplementedError
+
+    def _orthogonal_path(
+        self, triangle: np.ndarray, loads: np.ndarray, errors: np.ndarray
+    ) -> OrthogonalPath:
+        """Return the path so far of a pursuit under squared loss.
+
+        ``errors`` are those of the fitted rows at sizes 0, 1, ..., summed.
+        """
+        problem, n = self.problem, self.n_steps
+        return OrthogonalPath(
+            atoms=self.chosen[:n].copy(),
+            triangle=triangle,
+            loads=loads.copy(),
+            errors=errors / problem.weight.sum(),
+            gains=self.gains[:n].copy(),
+            has_intercept=problem.fit_intercept,
+            stop_reason=self.stop_reason or "unfinished",
+            means=problem.means if problem.fit_intercept else None,
+        )
+
+    def take_back(self, n_steps: int) -> None:
+        """End the pursuit as it was after ``n_steps``; it cannot go on."""
+        self.n_steps = min(self.n_steps, n_steps)
+
+    def release(self) -> None:
+        """Let go of all but the record, once the pursuit has ended."""
+        self.__dict__ = {name: self.__dict__[name] for name in _RECORDED}
+
+    def _judge(self, size: int, values: np.ndarray) -> None:
+        """Record what the judge says of ``values`` (T, n), those on held-out rows."""
+        if self.problem.judge is not None and len(self._held_out):
+            rows = self._held_out
+            self.judged[size] = self.problem.judge(
+                rows, values, self.problem.held_out[rows]
+            )

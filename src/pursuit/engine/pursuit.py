@@ -1,0 +1,312 @@
+r"""The pursuit: greedy choice of atoms under squared loss.
+
+Notation, used throughout: ``l`` rows, ``M`` atoms, ``T`` targets, ``N`` steps.
+``A`` (M, l) holds the atoms as rows, ``w`` (l,) the sample weights, and all inner
+products of functions on the rows are weighted, :math:`\langle u, v\rangle =
+\sum_i w_i u_i v_i`.  Rows of weight zero take no part in the fit but are carried
+along, so held-out predictions along the whole path cost nothing more.
+
+For each candidate two numbers suffice (spec: Fig. 9.3 rewrites all of ``D``):
+``c[t, k]``, its correlation with the residue of target ``t``, and ``e[k]``, the
+squared norm of its part outside the span.  When the unit direction ``q`` joins, with
+``a = <q, R>`` and ``p = A q``: ``c -= a p`` and ``e -= p**2``.
+
+*Fewer passes than steps.*  Reading ``A`` is the cost, and a pass for many vectors
+costs little more than a pass for one.  So each round foresees the next steps on a
+rounded image of the atoms, in 8 bits, the winner of each being chosen by exact values
+among the few that may win.  One pass gives the exact correlations of
+all foreseen directions with all atoms, and the greedy steps are then taken over *all*
+candidates for as long as the winner is the one foreseen.  The result is that of one
+pass a step.
+
+*Ridge* ``alpha |coef|^2`` is least squares with ``N`` more rows, on which the n-th
+chosen atom is ``sqrt(alpha)`` at row n and 0 elsewhere.  These rows are the tail of
+``Q`` and ``R``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pursuit.path import OrthogonalPath
+
+from ._foresight import LOOKS, MOST, Foresight
+from ._loops import inner, reduce_residue, take_out_span
+from ._scores import Scores
+from .atoms import Atoms
+from .image import Image
+from .problem import Problem, Steps
+
+# An atom that keeps less than this share of its squared length when the span is taken
+# out lost digits: it is taken out again.
+_LOST = 1e-2
+
+# Relative difference between the recurrences' gain and the exact one that calls for
+# choosing anew with the exact value: the recurrences lose digits near the span.
+_DRIFT = 1e-6
+
+# A squared length that is 0 counts as this, for the sake of division.
+_TINY = float(np.finfo(np.float64).tiny)
+
+# Steps foreseen a round, at the least.
+_FEWEST = 4
+
+
+class Pursuit(Steps):
+    """One pursuit in progress: asks for correlations, then steps as far as they reach.
+
+    ``propose`` returns vectors, the driver correlates them with all atoms, and
+    ``advance`` takes the steps that follow.  Several pursuits over one dictionary
+    thus share each pass (see :func:`.running.run`).
+
+    After any number of steps ``n``, ``Q[:b]`` (``b = n`` plus the constant) holds the
+    orthonormal directions as functions on all rows, ``loads[:b]`` their coefficients
+    and ``tri[:b, :b]`` the triangle with ``atoms = tri.T @ Q``.
+    """
+
+    def __init__(self, atoms: Atoms, problem: Problem, speculate: bool = True):
+        super().__init__(atoms, problem)
+        self._speculate = speculate
+        n_targets, n_rows = problem.Y.shape
+        n_max = problem.max_steps
+        tail = n_max if problem.alpha > 0 and problem.is_orthogonal else 0
+        size = n_max + self._offset
+        self._w = np.concatenate([problem.weight, np.ones(tail)])
+        self.Q = np.zeros((size, n_rows + tail))
+        self.R = np.zeros((n_targets, n_rows + tail))
+        self.R[:, :n_rows] = problem.Y
+        self.loads = np.zeros((size, n_targets))
+        self.tri = np.zeros((size, size))
+        self._squared_y = 0.0
+        self._n_ahead = _FEWEST
+        self._image: Image | None = None
+        self._foreseen: list[int] = []
+        self._n_right = 0
+        self._started = False
+        self._begin_residue()
+
+    @property
+    def needs_image(self) -> bool:
+        """Whether steps are foreseen, on an image of the atoms."""
+        return self._speculate
+
+    # -- the start -----------------------------------------------------------------
+
+    def _begin_residue(self) -> None:
+        problem = self.problem
+        constant, load = np.zeros_like(self.R[0]), np.zeros(len(self.R))
+        if problem.fit_intercept:
+            root = np.sqrt(problem.weight.sum())
+            constant[: self.atoms.n_rows] = 1.0 / root
+            load = inner(self.R, constant, self._w)
+            self.Q[0], self.loads[0], self.tri[0, 0] = constant, load, root
+        self.errors[0] = reduce_residue(
+            self.R, constant, load, problem.weight, problem.held_out
+        )
+        self._squared_y = self.errors[0, 0]
+        self._values = np.zeros((len(self.R), len(self._held_out)))
+        self._judge_change(0, constant, load)
+        if problem.is_constant(self._squared_y):
+            self.stop_reason = "exact"
+
+    def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
+        """Begin with the first correlations and the squared norms."""
+        self._scores = Scores(self.problem, first, norms, self._squared_y)
+        # The image is of whole atoms.
+        self._imaged = norms
+        n_known = len(self.Q) if self.problem.is_orthogonal else self._offset
+        self._P = np.empty((n_known, self.atoms.n_atoms))
+        self._P[: self._offset] = first[len(self.R) :]
+        self._started = True
+
+    # -- one round -----------------------------------------------------------------
+
+    @property
+    def work(self) -> float:
+        """About how many operations a proposal takes."""
+        return self.atoms.n_rows * self.atoms.n_atoms
+
+    def propose(self) -> np.ndarray:
+        """Return the vectors (m, l) whose correlations with all atoms are wanted."""
+        rows = slice(0, self.atoms.n_rows)
+        if not self._started:
+            first = np.concatenate([self.R, self.Q[: self._offset]])
+            return first[:, rows] * self.problem.weight
+        return self._foresee()
+
+    def advance(
+        self, correlations: np.ndarray, norms: np.ndarray | None = None
+    ) -> None:
+        """Take all the steps that these correlations allow."""
+        if not self._started:
+            assert norms is not None
+            self._begin_candidates(correlations, norms)
+        before = self.n_steps
+        for k, p in zip(self._foreseen, correlations, strict=False):
+            if not self._take_foreseen(k, p):
+                break
+        self._learn(self.n_steps - before)
+        if self.n_steps == self.problem.max_steps:
+            self.stop_reason = "max_support"
+        elif self._scores.best() < 0:
+            self.stop_reason = self._why_none()
+
+    def _learn(self, n_taken: int) -> None:
+        """Look further ahead after a round that came out as foreseen, or less far."""
+        n, self._n_right = len(self._foreseen), n_taken
+        wanted = 2 * n if n_taken == n else (n + n_taken) // 2
+        self._n_ahead = min(max(wanted, _FEWEST), MOST)
+
+    def _why_none(self) -> str:
+        if self.errors[self.n_steps, 0] <= 1e-24 * self._squared_y:
+            return "exact"
+        return "exhausted"
+
+    # -- foreseeing ----------------------------------------------------------------
+
+    def _foresee(self) -> np.ndarray:
+        """Write the directions of the next steps; return them times the weights."""
+        problem, b = self.problem, self._basis_size
+        ahead = Foresight(
+            self.atoms,
+            self._fit_image() if self._speculate else None,
+            problem,
+            self._scores,
+            self._w,
+        )
+        n_ahead = min(self._n_ahead, problem.max_steps - self.n_steps)
+        self._foreseen = []
+        while len(self._foreseen) < n_ahead and (k := ahead.best()) >= 0:
+            place = b + len(self._foreseen)
+            length = self._write_direction(k, place)
+            self._foreseen.append(k)
+            ahead.choose(k, self.Q[place], length)
+        return ahead.vectors
+
+    def _fit_image(self) -> Image | None:
+        """Return the image to foresee by.
+
+        That of the whole atoms serves for as long as enough of them is left outside
+        the span; then the pursuit needs one of these parts, of its own.
+        """
+        image = self._image or self.atoms.image
+        wrong = self._foreseen[self._n_right : self._n_right + 1]
+        if image is None or not wrong or not self.problem.is_orthogonal:
+            return image
+        if self._scores.e[wrong[0]] < image.blur * self._imaged[wrong[0]]:
+            b, used = self._basis_size, (self._w > 0).astype(np.float64)
+            self._image = self.atoms.image_of_rests(self._P[:b], self.Q[:b], used)
+            self._imaged = self._scores.e.copy()
+        return self._image or image
+
+    def _write_direction(self, k: int, place: int) -> float:
+        """Write what atom ``k`` adds to the directions before ``place``.
+
+        Return its length, or in a plain pursuit, where it is left as it is, its
+        squared norm.
+        """
+        problem, u = self.problem, self.Q[place]
+        is_orthogonal = problem.is_orthogonal
+        u[:] = 0.0
+        u[: self.atoms.n_rows] = self.atoms.columns(np.array([k]))[0]
+        h, squared = self._take_out_span(k, u, place)
+        self.tri[: len(h), place] = h
+        squared = max(squared + problem.alpha, _TINY)
+        root = np.sqrt(squared) if is_orthogonal else 1.0
+        self.tri[place, place] = root
+        u /= root
+        if is_orthogonal and problem.alpha > 0:
+            tail = self.atoms.n_rows + place - self._offset
+            u[tail] = np.sqrt(problem.alpha) / root
+        return float(root if is_orthogonal else self._scores.norms[k])
+
+    def _take_out_span(
+        self, k: int, u: np.ndarray, place: int
+    ) -> tuple[np.ndarray, float]:
+        """Take the span out of atom ``k``; return what was taken, squared norm left.
+
+        Correlations known from earlier passes tell most of it; directions only
+        foreseen are taken out afterwards.  Where little is left, all are once more:
+        what rounding left behind would then count.
+        """
+        is_orthogonal = self.problem.is_orthogonal
+        known = self._basis_size if is_orthogonal else self._offset
+        Q = self.Q[: place if is_orthogonal else self._offset]
+        h = np.zeros(len(Q))
+        h[:known] = self._P[:known, k]
+        squared = take_out_span(u, Q, self._w, h, known, _LOST)
+        return h, squared
+
+    # -- stepping ------------------------------------------------------------------
+
+    def _take_foreseen(self, k: int, p: np.ndarray) -> bool:
+        """Take atom ``k``, as foreseen, if it is the best; return whether it is."""
+        step = self._orthogonal_step if self.problem.is_orthogonal else self._plain_step
+        while self._scores.best() == k:
+            if step(k, p):
+                self.n_steps += 1
+                return True
+        return False
+
+    def _plain_step(self, k: int, p: np.ndarray) -> bool:
+        scores = self._scores
+        a = scores.c[:, k] / scores.norms[k]
+        self._record(k, self.Q[self._basis_size], a, scores.gain[k])
+        scores.c[:, k] -= self.problem.alpha * a
+        scores.move(p, a)
+        return True
+
+    def _orthogonal_step(self, k: int, p: np.ndarray) -> bool:
+        """Take atom ``k``, or learn that its gain is another."""
+        problem, scores, b = self.problem, self._scores, self._basis_size
+        u, root = self.Q[b], self.tri[b, b]
+        a = inner(self.R, u, self._w)
+        squared = root * root
+        by = scores.norms[k] if problem.by_norm else squared
+        exact = float(a @ a) * squared / by
+        if abs(exact - scores.gain[k]) > _DRIFT * scores.gain[k]:
+            scores.e[k], scores.c[:, k] = squared, a * root
+            is_outside = squared > problem.tol * scores.norms[k]
+            scores.gain[k] = exact if is_outside else 0.0
+            return False
+        scores.is_open[k] = False
+        self._record(k, u, a, exact)
+        scores.move(p, a)
+        self._P[b] = p
+        return True
+
+    def _record(self, k: int, u: np.ndarray, a: np.ndarray, gain: float) -> None:
+        problem, n = self.problem, self.n_steps
+        self.loads[self._basis_size] = a
+        self.errors[n + 1] = reduce_residue(
+            self.R, u, a, problem.weight, problem.held_out
+        )
+        self.chosen[n] = k
+        self.gains[n] = gain
+        self._judge_change(n + 1, u, a)
+
+    def _judge_change(self, size: int, u: np.ndarray, a: np.ndarray) -> None:
+        """Have the held-out values judged after they changed by ``a`` times ``u``.
+
+        They are summed up: targets less residue would betray the targets by rounding.
+        """
+        if self.problem.judge is not None:
+            self._values += a[:, None] * u[self._held_out]
+            self._judge(size, self._values)
+
+    # -- the result ----------------------------------------------------------------
+
+    def path(self) -> OrthogonalPath:
+        """Return the path so far, a value of its own."""
+        n, b = self.n_steps, self._basis_size
+        triangle = self.tri[:b, :b].copy()
+        return self._orthogonal_path(triangle, self.loads[:b], self.errors[: n + 1, 0])
+
+    @staticmethod
+    def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
+        """Return about how many bytes one pursuit holds besides atoms and image."""
+        width = n_rows + n_steps
+        directions = (n_steps + 1) * (width + n_atoms + n_steps)
+        ahead = (2 * MOST + LOOKS) * width + MOST * n_atoms
+        candidates = (3 * n_targets + 9) * n_atoms + 2 * n_targets * width
+        return 8 * (directions + ahead + candidates)

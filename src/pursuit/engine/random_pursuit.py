@@ -1,0 +1,172 @@
+"""Pursuits that draw their candidates anew at each step (the 59-trick)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._loops import inner
+from ._scores import NOISE
+from .atoms import Atoms
+from .loss_pursuit import Candidates, LossPursuit
+from .problem import Problem
+from .pursuit import Pursuit
+from .ties import first_largest
+
+
+class RandomPursuit(Pursuit):
+    """A pursuit that looks at a few candidates, drawn anew at each step.
+
+    Among 59 random candidates the best is, with 95 % certainty, one of the best 5 %
+    of all (§9.4.1).  No pass over the dictionary is made at all: each step evaluates
+    only the atoms it draws.
+    """
+
+    needs_norms = False
+
+    def __init__(
+        self,
+        atoms: Atoms,
+        problem: Problem,
+        n_candidates: int,
+        rng: np.random.Generator,
+    ):
+        super().__init__(atoms, problem, speculate=False)
+        self._n_candidates, self._rng = n_candidates, rng
+        self._left = problem.candidates.copy()
+
+    def propose(self) -> np.ndarray:
+        """Return no vectors: nothing is wanted of the atoms that are not drawn."""
+        return np.zeros((0, self.atoms.n_rows))
+
+    def advance(
+        self, correlations: np.ndarray, norms: np.ndarray | None = None
+    ) -> None:
+        """Take one step."""
+        problem = self.problem
+        if self.n_steps == problem.max_steps:
+            self.stop_reason = "max_support"
+            return
+        left = np.flatnonzero(self._left)
+        if not len(left):
+            self.stop_reason = self._why_none()
+            return
+        drawn = np.sort(
+            self._rng.choice(left, min(self._n_candidates, len(left)), replace=False)
+        )
+        found = self._best_of(drawn)
+        if found is None:
+            # None of those drawn adds anything: they need not be drawn again.
+            self._left[drawn] = False
+            return
+        self._take(*found)
+
+    def _take(
+        self, k: int, u: np.ndarray, h: np.ndarray, squared: float, gain: float
+    ) -> None:
+        """Append atom ``k`` with direction ``u``, whose squared norm is ``squared``."""
+        problem, b = self.problem, self._basis_size
+        a = self._correlation(u, k) / squared
+        root = 1.0
+        if problem.is_orthogonal:
+            root = np.sqrt(squared)
+            u, a = u / root, a * root
+            if problem.alpha > 0:
+                u[self.atoms.n_rows + self.n_steps] = np.sqrt(problem.alpha) / root
+            self.Q[b] = u
+            self._left[k] = False
+        self.tri[: len(h), b] = h
+        self.tri[b, b] = root
+        self._record(k, u, a, gain)
+        self.n_steps += 1
+
+    def _correlation(self, u: np.ndarray, k: int) -> np.ndarray:
+        """Return the direction's correlation with the (penalised) residue."""
+        c = inner(self.R, u, self._w)
+        if self.problem.is_orthogonal or not self.problem.alpha:
+            return c
+        again = self.chosen[: self.n_steps] == k
+        first = self._offset
+        loads = self.loads[first : first + self.n_steps][again]
+        return c - self.problem.alpha * loads.sum(axis=0)
+
+    def _best_of(
+        self, drawn: np.ndarray
+    ) -> tuple[int, np.ndarray, np.ndarray, float, float] | None:
+        """Return the best of those drawn: index, direction, h, squared norm, gain."""
+        problem = self.problem
+        U = np.zeros((len(drawn), self.Q.shape[1]))
+        U[:, : self.atoms.n_rows] = self.atoms.columns(drawn)
+        # Norms are those of the atoms less the constant, as in every method.
+        const = (U * self._w) @ self.Q[: self._offset].T
+        norms = np.einsum("ij,ij,j->i", U, U, self._w) - (const**2).sum(axis=1)
+        norms += problem.alpha
+        U, h = self._orthogonalise(U)
+        U, more = self._orthogonalise(U)
+        h += more
+        squared = np.einsum("ij,ij,j->i", U, U, self._w) + problem.alpha
+        C = [self._correlation(u, int(k)) for u, k in zip(U, drawn, strict=True)]
+        total = np.square(C).sum(axis=1)
+        by = squared if problem.method == "pre-fitting" else norms
+        usable = (norms > 0) & (squared > problem.tol * norms)
+        usable &= total > NOISE**2 * self._squared_y * norms
+        gain = np.where(usable, total / np.where(by > 0, by, 1.0), 0.0)
+        i = int(first_largest(gain))
+        if i < 0:
+            return None
+        return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
+
+    def _orthogonalise(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take the span out of the rows of ``U``; return also what was taken."""
+        is_orthogonal = self.problem.is_orthogonal
+        Q = self.Q[: self._basis_size if is_orthogonal else self._offset]
+        taken = (U * self._w) @ Q.T
+        return U - taken @ Q, taken
+
+
+class RandomLossPursuit(LossPursuit):
+    """The same with a few candidates, drawn anew at each step (the 59-trick)."""
+
+    def __init__(
+        self,
+        atoms: Atoms,
+        problem: Problem,
+        n_candidates: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._n_drawn, self._rng = n_candidates, rng
+        super().__init__(atoms, problem)
+
+    needs_norms = False
+
+    def propose(self) -> np.ndarray:
+        """Complete the last step; no vectors are wanted."""
+        self._complete()
+        return np.zeros((0, self.atoms.n_rows))
+
+    def _begin_candidates(self) -> None:
+        """Know nothing of atoms that are not drawn."""
+
+    def advance(
+        self, correlations: np.ndarray, norms: np.ndarray | None = None
+    ) -> None:
+        """Choose the best of some candidates drawn at random."""
+        if self.stop_reason is not None:
+            return
+        left = np.flatnonzero(self._open)
+        if not len(left):
+            self.stop_reason = self._why_none()
+            return
+        n = min(self._n_drawn, len(left))
+        drawn = np.sort(self._rng.choice(left, n, replace=False))
+        self._look_at(drawn)
+        if self._pending is None:
+            # None of those drawn adds anything: they need not be drawn again.
+            self._open[drawn] = False
+            self.stop_reason = None
+
+    def _look_at(self, drawn: np.ndarray) -> None:
+        A, metric = self.atoms.columns(drawn), self._choice_metric
+        norms = (A * A) @ metric
+        among = Candidates(drawn, norms, norms + self.problem.alpha)
+        among.leave_out((self._known_directions() * metric) @ A.T)
+        self._choose(among, self._slope @ A.T)

@@ -1,0 +1,88 @@
+"""Driving pursuits over one dictionary to their ends, sharing each pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pursuit._interrupts import is_repeated
+from pursuit._memory import return_freed_memory
+from pursuit._threads import one_blas_thread
+
+from .atoms import Atoms
+from .problem import Steps
+
+# Operations from which on pursuits propose in threads.
+_MUCH_WORK = 1e6
+
+
+def run(
+    atoms: Atoms,
+    pursuits: Sequence[Steps],
+    watch: Callable[[Sequence[Steps]], None] | None = None,
+) -> None:
+    """Drive pursuits over one dictionary to their ends, sharing each pass.
+
+    An interrupt (Ctrl-C) ends them where they are: the steps taken so far stand, and
+    ``stop_reason`` says "interrupted".  A second one within two seconds is meant for
+    what is around the fit, such as a grid search, and passes through.
+
+    Parameters
+    ----------
+    atoms : Atoms
+    pursuits : sequence of Steps
+    watch : callable, optional
+        Called after every round; may set a pursuit's ``stop_reason``.
+    """
+    return_freed_memory()
+    try:
+        with one_blas_thread():
+            _run(atoms, pursuits, watch or (lambda _: None))
+    except KeyboardInterrupt:
+        for p in pursuits:
+            p.stop_reason = p.stop_reason or "interrupted"
+        if is_repeated():
+            raise
+
+
+def _run(
+    atoms: Atoms,
+    pursuits: Sequence[Steps],
+    watch: Callable[[Sequence[Steps]], None],
+) -> None:
+    active = [p for p in pursuits if p.stop_reason is None]
+    norms = _initial_norms(atoms, active)
+    while active:
+        # Threads that hand over the interpreter cost more than small work does.
+        propose_each = atoms.each if active[0].work > _MUCH_WORK else map
+        wanted = list(propose_each(lambda p: p.propose(), active))
+        vectors = np.concatenate(wanted)
+        answers = atoms.correlate(vectors) if len(vectors) else vectors
+        start = 0
+        for p, own in zip(active, wanted, strict=True):
+            p.advance(answers[start : start + len(own)], norms.pop(id(p), None))
+            start += len(own)
+        watch(pursuits)
+        active = [p for p in active if p.stop_reason is None]
+
+
+def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndarray]:
+    """Return each pursuit's squared norms, computed once for each weighting.
+
+    The atoms' image is made on the same trip.
+    """
+    pursuits = [p for p in pursuits if p.needs_norms]
+    weights = {id(p.problem.weight): p.problem.weight for p in pursuits}
+    if not weights:
+        return {}
+    needs_image = any(p.needs_image for p in pursuits)
+    norms = atoms.squared_norms(np.array(list(weights.values())), needs_image)
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            "Some functions of the dictionary (kernels on training points, features …) "
+            "have values too large to be squared, beyond 1e150 or so: scale the "
+            "features, for instance with StandardScaler."
+        )
+    by_weight = dict(zip(weights, norms, strict=True))
+    return {id(p): by_weight[id(p.problem.weight)] for p in pursuits}

@@ -1,0 +1,83 @@
+"""scikit-learn's callbacks (1.9 and later), absent without harm in earlier versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pursuit.engine.problem import Steps
+
+__all__ = ["CallbackSupport", "StepReporter", "with_callbacks"]
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupport
+    from sklearn.callback import with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupport:  # type: ignore[no-redef]
+        """Stands in for the mixin: nothing can be called back."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the method as it is."""
+        return method
+
+
+class StepReporter:
+    """Tells the callbacks of an estimator about every step of its final pursuit.
+
+    Parameters
+    ----------
+    estimator : object
+        Being fitted.
+    n_steps : int
+        At the most.
+    data : dict
+        ``X``, ``y`` and ``metadata``, as the callbacks expect them.
+    attributes : callable
+        ``attributes(pursuits, dictionary, n)`` returns the fitted attributes after
+        step ``n``.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_steps: int,
+        data: dict[str, Any],
+        attributes: Callable[[Sequence[Steps], Any, int], dict[str, Any]],
+    ) -> None:
+        self._estimator, self._data, self._attributes = estimator, data, attributes
+        self._n_told = 0
+        self._context = estimator._init_callback_context(max_subtasks=n_steps)
+        self._context.call_on_fit_task_begin(estimator=estimator, **data)
+
+    def __call__(self, pursuits: Sequence[Steps], dictionary: Any) -> bool:
+        """Tell about the steps taken since; return whether a callback wants to stop.
+
+        Steps that were taken after the one at which it does are taken back.
+        """
+        while self._n_told < max(p.n_steps for p in pursuits):
+            self._n_told += 1
+            if self._tell(pursuits, dictionary, self._n_told):
+                for p in pursuits:
+                    p.take_back(self._n_told)
+                return True
+        return False
+
+    def _tell(self, pursuits: Sequence[Steps], dictionary: Any, n: int) -> bool:
+        step = self._context.subcontext(task_name="step")
+        step.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        return bool(
+            step.call_on_fit_task_end(
+                estimator=self._estimator,
+                reconstruction_attributes=lambda: self._attributes(
+                    pursuits, dictionary, n
+                ),
+                **self._data,
+            )
+        )
+
+    def finish(self) -> None:
+        """Tell that the fit is complete."""
+        self._context.call_on_fit_task_end(
+            estimator=self._estimator, reconstruction_attributes={}, **self._data
+        )

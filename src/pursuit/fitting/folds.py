@@ -1,0 +1,176 @@
+"""Which rows are held out: folds that follow from the contents of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pursuit._rows import row_digests
+
+# Up to so many different rows a fold, inputs may be a few categories.
+FEW_SETS = 10
+
+
+def make_folds(
+    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int, is_class: bool
+) -> list[np.ndarray]:
+    """Return the held-out rows of each fold, as boolean masks.
+
+    A row's fold follows from its content, not from where it stands: equal rows share
+    a fold (else the model would be tested on points it was fitted to), and neither
+    the order of the rows nor writing a row twice instead of giving it weight two
+    changes anything.  Folds are balanced in ``y``.
+
+    Parameters
+    ----------
+    X : array or CSR; or None, when rows are told apart by their index only
+    y : ndarray of shape (l,)
+        Class codes or target values.
+    weight : ndarray of shape (l,)
+        Rows of weight 0 belong to no fold.
+    n_folds : int
+        At the most; fewer where there are fewer distinct rows.
+    seed : int
+    is_class : bool
+    """
+    used, group, level = _groups(X, y, weight, seed, is_class)
+    n_folds = min(n_folds, len(level))
+    if is_class:
+        place, _, start = _places(level)
+        fold_of_group = _parts(start, n_folds)[start + place]
+    else:
+        fold_of_group = np.empty(len(level), dtype=np.int64)
+        order = np.argsort(level, kind="stable")
+        fold_of_group[order] = _shuffled_rounds(len(level), n_folds, seed)
+    fold = np.full(len(weight), -1)
+    fold[used] = fold_of_group[group]
+    return [fold == f for f in range(n_folds)]
+
+
+def deal_repeated(
+    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int
+) -> list[np.ndarray] | None:
+    """Return folds of data that are a few different rows, each there many times.
+
+    Where inputs are a few categories, whoever predicts will meet the same rows again:
+    to hold out all of one would ask for something else.  So each copy (of a row of
+    weight 3 there are three) goes to a fold of its own; what is returned says which
+    share of each row's weight a fold holds out.  ``None`` for all other data, where
+    equal rows stay together (:func:`make_folds`): copies are then most likely made.
+    """
+    used = np.flatnonzero(weight > 0)
+    digests = row_digests(X, used, seed)
+    n_sets = len(np.unique(digests))
+    total = weight[used].sum()
+    if X is None or n_sets > FEW_SETS * n_folds or total < n_folds * n_sets:
+        return None
+    bits = np.asarray(y[used] + 0.0, dtype=np.float64).view(np.uint64)
+    # The leading half of the digests, which rounding does not change.
+    contents, content = np.unique(
+        np.stack([digests >> np.uint64(32), bits]), axis=1, return_inverse=True
+    )
+    content = content.ravel()
+    copies = np.bincount(content, weights=weight[used])
+    shares = np.array(
+        [
+            _dealt(n, n_folds, np.random.default_rng([seed, *map(int, key)])) / n
+            for n, key in zip(copies, contents.T, strict=True)
+        ]
+    )
+    folds = [np.zeros(len(weight)) for _ in range(n_folds)]
+    for fold, share in zip(folds, shares.T, strict=True):
+        fold[used] = share[content]
+    return [fold for fold in folds if fold.any()]
+
+
+def _dealt(n: float, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """Return how many of ``n`` copies (and a part of one) go to each fold."""
+    whole = int(n)
+    counts = rng.multinomial(whole, np.full(n_folds, 1.0 / n_folds)).astype(float)
+    counts[rng.integers(n_folds)] += n - whole
+    return counts
+
+
+def hold_out(
+    X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
+) -> np.ndarray | None:
+    """Return which rows are held out, about a share of them, as :func:`make_folds`.
+
+    Every class, and every range of targets, has its share; ``None`` where there is but
+    one distinct row.
+    """
+    used, group, level = _groups(X, y, weight, seed, is_class)
+    n = len(level)
+    if n < 2:
+        return None
+    n_held = min(max(1, round(share * n)), n - 1)
+    first = np.random.default_rng(seed).random()
+    if is_class:
+        place, size, start = _places(level)
+        before, after = start * n_held / n + first, (start + size) * n_held / n + first
+        is_held_group = place < np.floor(after) - np.floor(before)
+    else:
+        # At equal distances among the rows sorted by their targets.
+        order = np.argsort(level, kind="stable")
+        is_held_group = np.zeros(n, dtype=bool)
+        places = ((np.arange(n_held) + first) * n / n_held).astype(int)
+        is_held_group[order[places]] = True
+    is_held = np.zeros(len(weight), dtype=bool)
+    is_held[used] = is_held_group[group]
+    return is_held
+
+
+def _groups(
+    X: Any, y: np.ndarray, weight: np.ndarray, seed: int, is_class: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows in use, their sets of equal rows, and class or target of each.
+
+    Sets are in the order of their digests, which is as good as random.
+    """
+    used = np.flatnonzero(weight > 0)
+    digests = row_digests(X, used, seed)
+    _, first, group = np.unique(digests, return_index=True, return_inverse=True)
+    if is_class:
+        level = np.full(len(first), np.inf)
+        np.minimum.at(level, group, y[used])
+        return used, group, level
+    total = np.bincount(group, weights=weight[used])
+    return used, group, np.bincount(group, weights=weight[used] * y[used]) / total
+
+
+def _places(level: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each set's place in its class, the class's size, and where it starts.
+
+    Classes follow each other in the order of their first sets: what they are called
+    does not matter.
+    """
+    _, first, code, counts = np.unique(
+        level, return_index=True, return_inverse=True, return_counts=True
+    )
+    by_class = np.argsort(code, kind="stable")
+    place = np.empty(len(level), dtype=np.int64)
+    place[by_class] = np.arange(len(level)) - np.repeat(
+        np.cumsum(counts) - counts, counts
+    )
+    order = np.argsort(first)
+    start = np.empty(len(counts), dtype=np.int64)
+    start[order] = np.cumsum(counts[order]) - counts[order]
+    return place, counts[code], start[code]
+
+
+def _parts(start: np.ndarray, n_folds: int) -> np.ndarray:
+    """Return the folds of sets that stand class after class, ``start`` telling which.
+
+    As many of each class as if they were dealt in turn, but in one piece: one set more
+    then moves few others.
+    """
+    turn = np.arange(len(start)) % n_folds
+    return turn[np.lexsort((turn, np.sort(start)))]
+
+
+def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:
+    """Return 0 ... n_folds - 1 again and again, each time in another order."""
+    rng = np.random.default_rng(seed)
+    rounds = rng.random((-(-n // n_folds), n_folds)).argsort(axis=1)
+    return rounds.ravel()[:n]

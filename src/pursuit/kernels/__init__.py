@@ -1,0 +1,44 @@
+"""Kernels: similarities k(x, z) between points, and how their widths come from data.
+
+A kernel is its parameters and nothing else. ``k(X, Y)`` is the matrix of k(x, z) for
+the rows x of X and z of Y, ``k.diag(X)`` the values k(x, x). Kernels add and multiply,
+with each other and with positive numbers. A width that is a word, as in
+``Gaussian(gamma="median")``, becomes a number through ``k.bind(X)``, which returns a
+new kernel.
+
+A new kernel derives from `Kernel` and needs one method, ``_matrix(X, Y)``, called with
+valid arrays; a function of the Euclidean distance derives from `Radial`, one of the
+product x·z from `DotProduct`, and these need ``_profile``. A width is called ``gamma``.
+
+Letters: n rows of X, m rows of Y, d features.
+"""
+
+from ._base import Between, Constant, Kernel, Product, Scaled, Sum
+from .dot_products import Cosine, DotProduct, Linear, Polynomial, Sigmoid
+from .given import FunctionKernel, as_kernel
+from .laplacian import Laplacian
+from .radial import Gaussian, InverseMultiquadric, Matern, Radial
+from .widths import median_gamma, scale_gamma
+
+__all__ = [
+    "Between",
+    "Constant",
+    "Cosine",
+    "DotProduct",
+    "FunctionKernel",
+    "Gaussian",
+    "InverseMultiquadric",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "Product",
+    "Radial",
+    "Scaled",
+    "Sigmoid",
+    "Sum",
+    "as_kernel",
+    "median_gamma",
+    "scale_gamma",
+]

@@ -1,0 +1,297 @@
+"""What a kernel is, what a matrix of its values is, and how kernels combine.
+
+The package describes them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from .widths import RULES, width
+
+_ALL = slice(None)
+# Rows of the small square blocks whose diagonals make up `diag`.
+_DIAGONAL_BLOCK = 32
+
+
+class Kernel(BaseEstimator):
+    """A similarity k(x, z) between points.
+
+    Attributes
+    ----------
+    symmetric : bool
+        Whether k(x, z) = k(z, x).
+    accepts_sparse : bool
+        Whether X and Y may be sparse.
+    metric : str
+        The distance whose median makes the width ``"median"``.
+    takes_squares : bool
+        Whether coordinates are squared or multiplied, so that points of 1e155 are too
+        large for it.
+    """
+
+    symmetric: bool = True
+    accepts_sparse: bool = True
+    metric: str = "sqeuclidean"
+    takes_squares: bool = True
+    # NumPy's numbers shall leave ``number * kernel`` to the kernel.
+    __array_ufunc__ = None
+
+    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
+        """Return the matrix of k(x, z), of shape (n, m); Y is X if not given."""
+        return self.between(X, Y).block()
+
+    def diag(self, X: Any) -> np.ndarray:
+        """Return k(x, x) for the rows of X, of shape (n,)."""
+        self._check()
+        return self._diagonal(as_points(X))
+
+    def block(self, X: Any, Y: Any, out: np.ndarray) -> np.ndarray:
+        """Write k(X, Y) into `out`, of float64 or float32, and return it."""
+        return self.between(X, Y).block(out=out)
+
+    def between(self, X: Any, Y: Any = None) -> Between:
+        """Return k(X, Y) as a matrix of which blocks are computed on demand."""
+        self._check()
+        X = as_points(X)
+        return self._between(X, X if Y is None or Y is X else as_points(Y))
+
+    def bind(self, X: Any, sample_weight: Any = None) -> Kernel:
+        """Return a new kernel whose widths are numbers, computed from X.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        sample_weight : array of shape (n,), optional
+            A row of weight 2 counts as two equal rows, one of weight 0 as none.
+        """
+        bound = type(self)(
+            **{
+                name: self._bound(name, value, X, sample_weight)
+                for name, value in self.get_params(deep=False).items()
+            }
+        )
+        bound._check()
+        return bound
+
+    def _bound(self, name: str, value: Any, X: Any, sample_weight: Any) -> Any:
+        if isinstance(value, Kernel):
+            return value.bind(X, sample_weight)
+        if name == "gamma" and isinstance(value, str) and value in RULES:
+            return width(value, as_points(X), sample_weight, self.metric)
+        return value
+
+    def _between(self, X: Any, Y: Any) -> Between:
+        return Between(self, X, Y)
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        """Return a new array of k(x, z); X and Y are float64 arrays or CSR."""
+        raise NotImplementedError
+
+    def _diagonal(self, X: Any) -> np.ndarray:
+        starts = range(0, X.shape[0], _DIAGONAL_BLOCK)
+        blocks = (X[a : a + _DIAGONAL_BLOCK] for a in starts)
+        return np.concatenate([np.diagonal(self._matrix(B, B)) for B in blocks])
+
+    def _check(self) -> None:
+        """Raise a ValueError that says which parameter is invalid, and why."""
+        if hasattr(self, "gamma"):
+            self._check_gamma(self.gamma)
+
+    def _check_gamma(self, gamma: Any) -> None:
+        if isinstance(gamma, str) and gamma in RULES:
+            raise ValueError(
+                f"{self} has gamma={gamma!r}, which is computed from data: call "
+                "bind(X) and use the kernel it returns, or pass a number."
+            )
+        if not _is_real(gamma) or not 0 < gamma < np.inf:
+            words = ", ".join(map(repr, RULES))
+            raise ValueError(
+                f"gamma must be a positive finite number or one of {words}; got "
+                f"{gamma!r}."
+            )
+
+    def _check_number(self, name: str, positive: bool = False) -> None:
+        value = getattr(self, name)
+        if not (_is_real(value) and np.isfinite(value) and (value > 0 or not positive)):
+            kind = "positive finite" if positive else "finite"
+            raise ValueError(
+                f"{name} must be a {kind} number, got {value!r} in {self}."
+            )
+
+    def __add__(self, other: Any) -> Kernel:
+        other = Constant(other) if _is_real(other) else other
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other: Any) -> Kernel:
+        return Sum(Constant(other), self) if _is_real(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        if _is_real(other):
+            return Scaled(self, other)
+        return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    __rmul__ = __mul__
+
+
+class Between:
+    """The matrix k(X, Y), of which blocks are computed on demand.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n, m).
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, Y: Any) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.Y = Y
+        self.shape = X.shape[0], Y.shape[0]
+
+    def block(
+        self, rows: Any = _ALL, columns: Any = _ALL, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the block of the given rows and columns.
+
+        Parameters
+        ----------
+        rows, columns : slice or array of int
+        out : ndarray of float64 or float32, optional
+            Where to write the block.
+        """
+        K = self._values(rows, columns)
+        if out is None:
+            return K
+        check_out(out, K.shape)
+        out[...] = K
+        return out
+
+    def _values(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.kernel._matrix(self.X[rows], self.Y[columns])
+
+
+class _Combination(Kernel):
+    """A kernel made of kernels: it is what all of them are."""
+
+    @abstractmethod
+    def _combine(self, values: list[np.ndarray]) -> np.ndarray:
+        """Return the values of this kernel from its operands', which it may change."""
+
+    def _operands(self) -> list[Kernel]:
+        values = self.get_params(deep=False).values()
+        return [value for value in values if isinstance(value, Kernel)]
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        return all(kernel.symmetric for kernel in self._operands())
+
+    @property
+    def accepts_sparse(self) -> bool:  # type: ignore[override]
+        return all(kernel.accepts_sparse for kernel in self._operands())
+
+    @property
+    def takes_squares(self) -> bool:  # type: ignore[override]
+        return any(kernel.takes_squares for kernel in self._operands())
+
+    def _between(self, X: Any, Y: Any) -> Between:
+        return _CombinedBetween(self, X, Y)
+
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return self._combine([kernel.diag(X) for kernel in self._operands()])
+
+
+class _CombinedBetween(Between):
+    """The matrix of a combination: one matrix an operand."""
+
+    kernel: _Combination
+
+    def __init__(self, kernel: _Combination, X: Any, Y: Any) -> None:
+        super().__init__(kernel, X, Y)
+        self.parts = [operand.between(X, Y) for operand in kernel._operands()]
+
+    def _values(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.kernel._combine([part.block(rows, columns) for part in self.parts])
+
+
+class Sum(_Combination):
+    """k(x, z) = first(x, z) + second(x, z)."""
+
+    def __init__(self, first: Kernel, second: Kernel) -> None:
+        self.first = first
+        self.second = second
+
+    def _combine(self, values: list[np.ndarray]) -> np.ndarray:
+        first, second = values
+        first += second
+        return first
+
+
+class Product(_Combination):
+    """k(x, z) = first(x, z) * second(x, z)."""
+
+    def __init__(self, first: Kernel, second: Kernel) -> None:
+        self.first = first
+        self.second = second
+
+    def _combine(self, values: list[np.ndarray]) -> np.ndarray:
+        first, second = values
+        first *= second
+        return first
+
+
+class Scaled(_Combination):
+    """k(x, z) = factor * kernel(x, z), with a positive factor."""
+
+    def __init__(self, kernel: Kernel, factor: float = 1.0) -> None:
+        self.kernel = kernel
+        self.factor = factor
+
+    def _combine(self, values: list[np.ndarray]) -> np.ndarray:
+        values[0] *= self.factor
+        return values[0]
+
+    def _check(self) -> None:
+        self._check_number("factor", positive=True)
+
+
+class Constant(Kernel):
+    """k(x, z) = value, a positive number: what ``kernel + number`` adds."""
+
+    takes_squares = False
+
+    def __init__(self, value: float = 1.0) -> None:
+        self.value = value
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        return np.full((X.shape[0], Y.shape[0]), float(self.value))
+
+    def _check(self) -> None:
+        self._check_number("value", positive=True)
+
+
+def as_points(X: Any) -> Any:
+    """Return X as a CSR matrix or an array, of float64 if it holds numbers."""
+    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"Expected a point a row, got an array of shape {X.shape}.")
+    return X.astype(np.float64, copy=False) if X.dtype.kind in "biuf" else X
+
+
+def check_out(out: np.ndarray, shape: tuple[int, ...]) -> None:
+    """Raise a ValueError unless a block of this shape can be written into `out`."""
+    if out.shape != shape or out.dtype not in (np.float64, np.float32):
+        raise ValueError(
+            f"out must be a float64 or float32 array of shape {shape}, got one of "
+            f"{out.dtype} and shape {out.shape}."
+        )
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,0 +1,145 @@
+"""Kernels that users give: functions, and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
+
+from ._base import Kernel, as_points
+from .dot_products import Cosine, Linear, Polynomial, Sigmoid
+from .laplacian import Laplacian
+from .radial import Gaussian
+
+# Rows on which a foreign function is tried before anything is computed with it.
+_TRIAL_ROWS = 20
+
+
+class FunctionKernel(Kernel):
+    """Any function of two sets of points that returns their matrix.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Y)`` returns an array of shape (n, m): a function of yours, one
+        of ``sklearn.metrics.pairwise``, or a kernel of
+        ``sklearn.gaussian_process.kernels``. Of the latter, ``WhiteKernel``
+        contributes 0, since both arguments are always given.
+    symmetric : bool
+        Whether k(x, z) = k(z, x) is promised; `bind` then tries it on a few rows.
+    accepts_sparse : bool
+        Whether sparse points may be passed to it.
+    """
+
+    # Nothing is known of a function.
+    takes_squares = False
+
+    def __init__(
+        self,
+        function: Callable[[Any, Any], Any],
+        symmetric: bool = False,
+        accepts_sparse: bool = True,
+    ) -> None:
+        self.function = function
+        self.symmetric = symmetric
+        self.accepts_sparse = accepts_sparse
+
+    def bind(self, X: Any, sample_weight: Any = None) -> Kernel:
+        """Return a new kernel, after a trial of the function on a few rows of X."""
+        K = self(as_points(X)[:_TRIAL_ROWS])
+        if self.symmetric and not np.allclose(K, K.T):
+            raise ValueError(
+                f"The kernel {self._name()} returned a matrix that is not symmetric, "
+                "although symmetric=True was passed with it."
+            )
+        return super().bind(X, sample_weight)
+
+    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+        if not self.accepts_sparse and (sparse.issparse(X) or sparse.issparse(Y)):
+            raise ValueError(
+                f"The kernel {self._name()} does not take sparse points: pass "
+                "X.toarray(), or a kernel that does, such as 'rbf'."
+            )
+        K = self._as_floats(self.function(X, Y))
+        expected = X.shape[0], Y.shape[0]
+        if K.shape != expected:
+            raise ValueError(
+                f"The kernel {self._name()} returned an array of shape {K.shape}, "
+                f"expected {expected}: a row for each row of X, a column for each "
+                "row of Y."
+            )
+        if not np.isfinite(K).all():
+            raise ValueError(f"The kernel {self._name()} returned NaN or inf.")
+        return K
+
+    def _as_floats(self, K: Any) -> np.ndarray:
+        """Return a copy, because sums and products write into what they get."""
+        try:
+            return np.array(K, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The kernel {self._name()} returned {type(K).__name__} values that "
+                "are not numbers."
+            ) from None
+
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+
+NAMED: dict[str, type[Kernel]] = {
+    "cosine": Cosine,
+    "gaussian": Gaussian,
+    "laplacian": Laplacian,
+    "linear": Linear,
+    "poly": Polynomial,
+    "polynomial": Polynomial,
+    "rbf": Gaussian,
+    "sigmoid": Sigmoid,
+}
+
+
+def as_kernel(
+    kernel: Any, gamma: float | str = "median", degree: int = 3, coef0: float = 0.0
+) -> Kernel:
+    """Return the `Kernel` that `kernel` stands for.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+        One of "cosine", "gaussian", "laplacian", "linear", "poly", "polynomial",
+        "rbf", "sigmoid"; a `Kernel`, returned as it is; or what `FunctionKernel`
+        takes.
+    gamma, degree, coef0
+        Parameters of a kernel given by name; those it does not have are ignored.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        return _named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+    if callable(kernel) and not isinstance(kernel, type):
+        # Nothing is known of a function: it may be asymmetric, and take sparse X.
+        takes_sparse = not isinstance(kernel, ProcessKernel)
+        return FunctionKernel(kernel, symmetric=False, accepts_sparse=takes_sparse)
+    raise TypeError(
+        "kernel must be a name, a Kernel object such as Gaussian(), or a function "
+        f"k(X, Y); got {kernel!r}."
+    )
+
+
+def _named(name: str, **given: Any) -> Kernel:
+    if name == "precomputed":
+        raise ValueError(
+            "kernel='precomputed' stands for a matrix rather than a function of two "
+            "points and cannot be used here; pass a name, a Kernel or a callable."
+        )
+    if name not in NAMED:
+        known = ", ".join(map(repr, NAMED))
+        raise ValueError(
+            f"kernel={name!r} is unknown; the names are {known}. A Kernel object or a "
+            "function k(X, Y) will do too."
+        )
+    names = NAMED[name]().get_params()
+    return NAMED[name](**{key: given[key] for key in names})

@@ -1,0 +1,185 @@
+"""Kernels that are functions of the Euclidean distance; their matrix, tile by tile."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pursuit._threads import allowed_threads, deal
+
+from ._base import Between, Kernel, check_out
+from .distances import Rows, paired_rows, squared_distances
+from .exponential import exponentials
+
+_ALL = slice(None)
+# Rows and columns of a tile: small enough to stay in the cache from the product to
+# the function of it, large enough for the product to run at full speed.
+TILE = 256
+# Fewer are done before another thread has begun.
+TILES_A_THREAD = 4
+
+Tile = tuple[slice, slice]
+
+
+class Radial(Kernel):
+    """A function of the squared distance ‖x - z‖², with k(x, x) = 1 exactly.
+
+    ``k(X)`` is exactly symmetric; identical points have similarity exactly 1, and
+    points whose distance overflows have 0. Distances cost one matrix product,
+    O(n m d). Dense points are copied once, moved to their mean.
+    """
+
+    @abstractmethod
+    def _profile(self, D: np.ndarray) -> None:
+        """Replace the squared distances D by the values of the kernel, in place."""
+
+    def _between(self, X: Any, Y: Any) -> Between:
+        return RadialBetween(self, X, Y)
+
+    def _diagonal(self, X: Any) -> np.ndarray:
+        return np.ones(X.shape[0])
+
+
+class RadialBetween(Between):
+    """The matrix k(X, Y) of a `Radial` kernel; keeps the norms of the points.
+
+    Blocks are computed in as many threads as were allowed when this was made. Each
+    thread takes its tiles from the product to the end, so that one thread of BLAS
+    is enough.
+    """
+
+    kernel: Radial
+
+    def __init__(self, kernel: Radial, X: Any, Y: Any) -> None:
+        super().__init__(kernel, X, Y)
+        self.left, self.right = paired_rows(X, Y)
+        self.n_threads = allowed_threads()
+
+    def block(
+        self, rows: Any = _ALL, columns: Any = _ALL, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the block of the given rows and columns.
+
+        Parameters
+        ----------
+        rows, columns : slice or array of int
+            Equal slices (or the same array) of one set of points make an exactly
+            symmetric block, at half the cost.
+        out : ndarray of float64 or float32, optional
+            Where to write the block; in float32, what would be subnormal is 0.
+        """
+        left = self.left[rows]
+        symmetric = self.left is self.right and _same_index(rows, columns)
+        right = left if symmetric else self.right[columns]
+        out = np.empty((len(left), len(right))) if out is None else out
+        check_out(out, (len(left), len(right)))
+
+        def work(tiles: Sequence[Tile]) -> None:
+            buffer = np.empty(min(TILE * TILE, out.size))
+            for here, there in tiles:
+                self._write(left, right, here, there, buffer, out)
+
+        tiles = _tiles(len(left), len(right), symmetric)
+        deal(work, tiles, min(self.n_threads, len(tiles) // TILES_A_THREAD))
+        return out
+
+    def _write(
+        self,
+        left: Rows,
+        right: Rows,
+        here: slice,
+        there: slice,
+        buffer: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        """Compute one tile and, of a symmetric matrix, its mirror image."""
+        is_diagonal = left is right and here == there
+        x = left[here]
+        z = x if is_diagonal else right[there]
+        D = buffer[: len(x) * len(z)].reshape(len(x), len(z))
+        self.kernel._profile(squared_distances(x, z, D))
+        if out.dtype == np.float32:
+            D[np.finfo(np.float32).tiny > D] = 0.0
+        out[here, there] = D
+        if left is right and not is_diagonal:
+            out[there, here] = D.T
+
+
+def _tiles(n: int, m: int, symmetric: bool) -> list[Tile]:
+    """Return tiles of one size that cover an (n, m) matrix, or its upper triangle."""
+    height = max(1, min(n, TILE * TILE // max(1, min(m, TILE))))
+    width = TILE * TILE // height
+    rows = [slice(a, min(a + height, n)) for a in range(0, n, height)]
+    columns = [slice(a, min(a + width, m)) for a in range(0, m, width)]
+    tiles = [(here, there) for here in rows for there in columns]
+    return [t for t in tiles if not symmetric or t[0].start <= t[1].start]
+
+
+def _same_index(rows: Any, columns: Any) -> bool:
+    slices = isinstance(rows, slice) and isinstance(columns, slice)
+    return rows is columns or (slices and rows == columns)
+
+
+class Gaussian(Radial):
+    """k(x, z) = exp(-gamma ‖x - z‖²).
+
+    Parameters
+    ----------
+    gamma : positive float or {"median", "scale", "auto"}
+        A word is replaced by a number in `bind`: 1 / median of ‖x - z‖² over pairs
+        of different points, 1 / (d * variance of X), or 1 / d.
+    """
+
+    def __init__(self, gamma: float | str = "median") -> None:
+        self.gamma = gamma
+
+    def _profile(self, D: np.ndarray) -> None:
+        exponentials(D, -float(self.gamma))
+
+
+class Matern(Radial):
+    """Matérn's kernel of smoothness nu, at r = sqrt(gamma) ‖x - z‖.
+
+    Parameters
+    ----------
+    nu : {0.5, 1.5, 2.5}
+        exp(-r), (1 + t) exp(-t) with t = √3 r, (1 + t + t²/3) exp(-t) with t = √5 r.
+    gamma : positive float or {"median", "scale", "auto"}
+        As in `Gaussian`; 1 / length_scale².
+    """
+
+    def __init__(self, nu: float = 1.5, gamma: float | str = "median") -> None:
+        self.nu = nu
+        self.gamma = gamma
+
+    def _profile(self, D: np.ndarray) -> None:
+        with np.errstate(over="ignore"):
+            D *= 2.0 * self.nu * float(self.gamma)
+        # Beyond 1e4 the exponential is 0, and inf * 0 would be NaN.
+        t = np.sqrt(np.minimum(D, 1e8, out=D))
+        D[...] = t
+        exponentials(D, -1.0)
+        if self.nu > 0.5:
+            D *= 1.0 + t + (t * t / 3.0 if self.nu == 2.5 else 0.0)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r} in {self}.")
+
+
+class InverseMultiquadric(Radial):
+    """k(x, z) = 1 / sqrt(1 + gamma ‖x - z‖²), with `gamma` as in `Gaussian`."""
+
+    def __init__(self, gamma: float | str = "median") -> None:
+        self.gamma = gamma
+
+    def _profile(self, D: np.ndarray) -> None:
+        with np.errstate(over="ignore"):
+            D *= float(self.gamma)
+        D += 1.0
+        np.sqrt(D, out=D)
+        np.reciprocal(D, out=D)

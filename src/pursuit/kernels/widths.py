@@ -1,0 +1,148 @@
+"""Widths of kernels from data.
+
+The rules treat a row of weight 2 as two equal rows and one of weight 0 as none, and
+they follow the units of the data, however large or small.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms
+
+from pursuit._quantiles import lower_quantile
+
+from .distances import absolute_distances, paired_rows, squared_distances
+
+RULES = ("median", "scale", "auto")
+
+# Different rows of which all distances are taken for their median.
+SAMPLED_ROWS = 1000
+# Rows of which fingerprints are taken at a time.
+_CHUNK = 1024
+
+
+def width(rule: str, X: Any, sample_weight: Any, metric: str) -> float:
+    """Return the `gamma` that a word, one of `RULES`, stands for."""
+    if rule == "median":
+        return median_gamma(X, sample_weight, metric)
+    if rule == "scale":
+        return scale_gamma(X, sample_weight)
+    return 1.0 / X.shape[1]
+
+
+def median_gamma(
+    X: Any, sample_weight: Any = None, metric: str = "sqeuclidean"
+) -> float:
+    """Return 1 / the weighted median of the distances between different rows.
+
+    A pair weighs the product of its rows' weights; of two medians the lower is
+    taken. Among more than 1000 different rows, the 1000 with the smallest
+    fingerprints stand for all: a sample that is arbitrary, but the same for any
+    order, repetition and weights of the rows, dense or sparse. If all rows are
+    equal, the answer is 1.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    sample_weight : array of shape (n,), optional
+    metric : {"sqeuclidean", "manhattan"}
+        Squared Euclidean distances, or sums of absolute differences.
+    """
+    return quantile_gamma(0.5, X, sample_weight, metric)
+
+
+def quantile_gamma(
+    share: float, X: Any, sample_weight: Any = None, metric: str = "sqeuclidean"
+) -> float:
+    """Return 1 / another quantile of the distances, as :func:`median_gamma`."""
+    X, weights = _distinct(*_weighted_rows(X, sample_weight))
+    X, unit = in_units(X)
+    upper = np.triu_indices(X.shape[0], 1)
+    D = _distances(X, metric)[upper]
+    pair_weights = weights[upper[0]] * weights[upper[1]]
+    positive = D > 0
+    if not positive.any():
+        return 1.0
+    quantile = lower_quantile(D[positive], pair_weights[positive], share)
+    return _finite_inverse(quantile, unit, 2 if metric == "sqeuclidean" else 1)
+
+
+def scale_gamma(X: Any, sample_weight: Any = None) -> float:
+    """Return 1 / (d * variance of the entries of X), as SVC's ``gamma="scale"``.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    sample_weight : array of shape (n,), optional
+    """
+    X, weights = _weighted_rows(X, sample_weight)
+    X, unit = in_units(X)
+    weights = weights / (weights.sum() * X.shape[1])
+    mean = (weights @ X).sum()
+    if sparse.issparse(X):
+        variance = weights @ row_norms(X, squared=True) - mean**2
+    else:
+        variance = weights @ row_norms(X - mean, squared=True)
+    if variance <= 0:
+        return 1.0
+    return _finite_inverse(X.shape[1] * variance, unit, 2)
+
+
+def _finite_inverse(value: float, unit: float, power: int) -> float:
+    """Return 1 / (value * unit**power), kept where it can still be multiplied."""
+    with np.errstate(over="ignore", under="ignore"):
+        inverse = np.float64(1.0) / value
+        for _ in range(power):
+            inverse = inverse / unit
+    return float(np.clip(inverse, np.finfo(np.float64).tiny, 1e300))
+
+
+def _weighted_rows(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:
+    """Return the rows of positive weight and their weights."""
+    if sample_weight is None:
+        return X, np.ones(X.shape[0])
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    kept = np.flatnonzero(weights > 0)
+    return X[kept], weights[kept] / weights.max(initial=np.finfo(np.float64).tiny)
+
+
+def in_units(X: Any) -> tuple[Any, float]:
+    """Return X divided by a power of 2 near its largest entry, and that power."""
+    largest = np.abs(X).max() if min(X.shape) else 0.0
+    unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1)) if largest > 0 else 1.0
+    return X / unit, unit
+
+
+def _distances(X: Any, metric: str) -> np.ndarray:
+    if metric == "manhattan":
+        return absolute_distances(X)
+    rows, _ = paired_rows(X, X)
+    return squared_distances(rows, rows, np.empty((len(rows), len(rows))))
+
+
+def _distinct(X: Any, weights: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return different rows in the order of their fingerprints, and their weights."""
+    _, first, inverse = np.unique(
+        _fingerprints(X), return_index=True, return_inverse=True
+    )
+    weights = np.bincount(inverse, weights, len(first))
+    return X[first[:SAMPLED_ROWS]], weights[:SAMPLED_ROWS]
+
+
+def _fingerprints(X: Any) -> np.ndarray:
+    """Return a number a row that depends on its non-zero entries only."""
+    digests = []
+    for a in range(0, X.shape[0], _CHUNK):
+        rows = sparse.csr_array(X[a : a + _CHUNK], copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        indices = rows.indices.astype(np.int64)
+        for start, stop in pairwise(rows.indptr.tolist()):
+            content = indices[start:stop].tobytes() + rows.data[start:stop].tobytes()
+            digests.append(blake2b(content, digest_size=8).digest())
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)

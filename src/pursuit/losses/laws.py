@@ -1,0 +1,142 @@
+"""The laws that a loss must keep, for those who write one.
+
+>>> from pursuit.losses import Huber, check_loss
+>>> check_loss(Huber(delta=0.7))
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._base import Loss
+
+_STEP = 1e-6
+
+
+def check_loss(loss: Loss, n_samples: int = 200, seed: int = 0) -> None:
+    """Raise an AssertionError that names the law which a loss breaks.
+
+    Parameters
+    ----------
+    loss : Loss
+        With its parameters as numbers.
+    n_samples : int, default=200
+        Pairs of targets and predictions that are tried.
+    seed : int, default=0
+        Of the pairs.
+    """
+    loss.check_parameters()
+    y, f = _samples(loss, n_samples, seed)
+    _check_shapes(loss, y, f)
+    _check_derivatives(loss, y, f)
+    _check_curvatures(loss, y, f)
+    _check_coupling(loss, y, f)
+    if loss.is_convex:
+        _check_convex(loss, y, f)
+    _check_start(loss, y)
+
+
+def _samples(loss: Loss, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets and predictions of three outputs, or of three classes."""
+    rng = np.random.default_rng(seed)
+    f = rng.normal(scale=1.5, size=(3, n))
+    if loss.fits_classes:
+        return np.where(rng.integers(3, size=n) == np.arange(3)[:, None], 1.0, -1.0), f
+    y = f + rng.normal(scale=1.5, size=(3, n))
+    try:
+        loss.check_targets(y)
+    except ValueError:
+        y = np.abs(y)
+    return y, f
+
+
+def _say(law: str, loss: Loss, found: np.ndarray, wanted: np.ndarray) -> str:
+    worst = int(np.argmax(np.abs(found - wanted)))
+    return (
+        f"{loss}: {law}; at the worst sample it is {np.ravel(found)[worst]:.6g} "
+        f"instead of {np.ravel(wanted)[worst]:.6g}"
+    )
+
+
+def _check_shapes(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
+    value = loss.value(y, f)
+    assert value.shape in (f.shape, f.shape[1:]), (
+        f"{loss}: value(y, f) must have the shape of f, {f.shape}, got {value.shape}"
+    )
+    for name in ("gradient", "curvature", "weights"):
+        shape = getattr(loss, name)(y, f).shape
+        assert shape == f.shape, (
+            f"{loss}: {name}(y, f) must have the shape of f, {f.shape}, got {shape}"
+        )
+    assert np.all(np.isfinite(value)), f"{loss}: value(y, f) must be finite"
+
+
+def _slopes(loss: Loss, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """Return the derivatives of the values in each output, by differences."""
+    out = np.empty_like(f)
+    for t in range(len(f)):
+        step = np.zeros_like(f)
+        step[t] = _STEP
+        change = loss.value(y, f + step) - loss.value(y, f - step)
+        # A loss that couples its outputs has one value a sample.
+        out[t] = (change if change.ndim == 1 else change.sum(axis=0)) / (2 * _STEP)
+    return out
+
+
+def _check_derivatives(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
+    found, wanted = loss.gradient(y, f), _slopes(loss, y, f)
+    assert np.allclose(found, wanted, rtol=1e-5, atol=1e-6), _say(
+        "gradient(y, f) is not the derivative of value(y, f)", loss, found, wanted
+    )
+
+
+def _check_curvatures(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
+    found = loss.curvature(y, f)
+    wanted = np.empty_like(f)
+    for t in range(len(f)):
+        step = np.zeros_like(f)
+        step[t] = _STEP
+        change = loss.gradient(y, f + step)[t] - loss.gradient(y, f - step)[t]
+        wanted[t] = change / (2 * _STEP)
+    near = np.isclose(found, wanted, rtol=1e-4, atol=1e-5)
+    # Where the curvature jumps, differences meet both sides.
+    assert near.mean() > 0.99, _say(
+        "curvature(y, f) is not the derivative of gradient(y, f)", loss, found, wanted
+    )
+    assert np.all(loss.weights(y, f) >= 0), f"{loss}: weights(y, f) are negative"
+
+
+def _check_coupling(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
+    u = loss.coupling(y, f)
+    u = np.zeros_like(f) if u is None else u
+    assert u.shape == f.shape, (
+        f"{loss}: coupling(y, f) must have the shape of f, {f.shape}, got {u.shape}"
+    )
+    step = np.zeros_like(f)
+    step[0] = _STEP
+    change = loss.gradient(y, f + step) - loss.gradient(y, f - step)
+    found, wanted = -u[0] * u[1:], change[1:] / (2 * _STEP)
+    assert np.allclose(found, wanted, rtol=1e-4, atol=1e-5), _say(
+        "-u_s u_t, u of coupling(y, f), is not the second derivative in two outputs",
+        loss,
+        found,
+        wanted,
+    )
+
+
+def _check_convex(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
+    g = f[:, ::-1] * 0.7
+    middle = loss.value(y, (f + g) / 2)
+    chord = (loss.value(y, f) + loss.value(y, g)) / 2
+    assert np.all(middle <= chord + 1e-9 * (1 + np.abs(chord))), (
+        f"{loss}: is_convex is True, but the loss lies above a chord"
+    )
+
+
+def _check_start(loss: Loss, y: np.ndarray) -> None:
+    start = loss.start(y, np.ones(y.shape[1]))
+    assert start.shape == (len(y),), (
+        f"{loss}: start(y, weight) must give a number for each of {len(y)} outputs, "
+        f"got the shape {start.shape}"
+    )
+    assert np.all(np.isfinite(start)), f"{loss}: start(y, weight) must be finite"

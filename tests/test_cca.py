@@ -77,7 +77,7 @@ def test_recomputed_blocks_change_nothing(rng):
         for memory in (None, "6 MiB")
     )
     assert stored.support_.tolist() == blocks.support_.tolist()
-    with pytest.raises(ValueError, match="max_memory allows 1.0 MiB"):
+    with pytest.raises(ValueError, match="max_memory allows 1 MiB"):
         SparseKernelCCA(max_support=15, max_memory="1 MiB").fit(X, Y)
 
 

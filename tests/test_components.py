@@ -153,7 +153,7 @@ def test_recomputed_blocks_change_nothing(rng):
 
 
 def test_memory_that_cannot_do(X):
-    with pytest.raises(ValueError, match="max_memory allows 0.1 MiB.*max_support"):
+    with pytest.raises(ValueError, match="max_memory allows 100 KiB.*max_support"):
         exact(25, Gaussian(1.0), max_memory="100 kB").fit(X)
 
 

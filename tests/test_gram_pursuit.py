@@ -26,8 +26,8 @@ from pursuit.engine.gram import OwnGrams, SharedGram
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, GramPursuit
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
-from pursuit.fitting import plan
-from pursuit.fitting.selection import Sites, without
+from pursuit.fitting import engines
+from pursuit.fitting.held_out import Sites, without
 
 METHODS = ("pre-fitting", "back-fitting")
 KINDS = (SharedGram, OwnGrams)
@@ -233,7 +233,7 @@ def uses(monkeypatch):
             made.append(args)
             super().__init__(*args)
 
-    monkeypatch.setattr(plan, "GramPursuit", Watched)
+    monkeypatch.setattr(engines, "GramPursuit", Watched)
     return made
 
 
@@ -261,7 +261,7 @@ def test_models_are_those_of_the_other_engine(model, rows, uses, monkeypatch):
     found = clone(model).fit(X, y)
     n_uses = len(uses)
     assert n_uses
-    monkeypatch.setattr(plan.Plan, "gram", lambda *_: None)
+    monkeypatch.setattr(engines, "_gram", lambda *_: None)
     wanted = model.fit(X, y)
     assert len(uses) == n_uses
     np.testing.assert_array_equal(found.support_, wanted.support_)

@@ -7,7 +7,7 @@ import pytest
 from naming import named
 
 from pursuit import _memory
-from pursuit._memory import budget
+from pursuit._memory import amount, budget
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,11 @@ from pursuit._memory import budget
 def test_amounts(given, expected):
     assert budget(given) == expected
     assert isinstance(budget(given), int)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 1000, 1024, 99_999, 3 << 19, 10**9, 5e12])
+def test_texts_of_amounts_are_read_again(n_bytes):
+    assert n_bytes <= budget(amount(n_bytes)) <= 1.1 * n_bytes
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from pursuit.engine.gram_pursuit import GramPursuit
 from pursuit.engine.moments import MomentPursuit, Moments, products
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
-from pursuit.fitting import plan
+from pursuit.fitting import engines
 
 METHODS = ("pre-fitting", "back-fitting")
 
@@ -223,9 +223,9 @@ def test_blocks_of_rows_are_not_taken_for_the_points(monkeypatch, rng, used):
     y = np.sin(3 * X[:, 0])
     how = {"gamma": 2.0, "alpha": 1e-2, "selection": None, "max_support": 10}
     for kind in (np.asarray, sparse.csr_array):
-        monkeypatch.setattr(plan, "_MANY_ROWS", 10_000)
+        monkeypatch.setattr(engines, "_MANY_ROWS", 10_000)
         wanted = KMPRegressor(**how).fit(kind(X), y)
-        monkeypatch.setattr(plan, "_MANY_ROWS", 100)
+        monkeypatch.setattr(engines, "_MANY_ROWS", 100)
         monkeypatch.setattr(moments, "_VALUES", 40 * 40)
         before = len(used)
         found = KMPRegressor(**how).fit(kind(X), y)
@@ -235,12 +235,12 @@ def test_blocks_of_rows_are_not_taken_for_the_points(monkeypatch, rng, used):
 
 def test_maps_are_held_whole(data, monkeypatch, used):
     X, y = data
-    monkeypatch.setattr(plan, "_MANY_ROWS", 100)
+    monkeypatch.setattr(engines, "_MANY_ROWS", 100)
     maps = Transformed(RBFSampler(n_components=150, random_state=0))
     how = {"alpha": 1e-2, "selection": "validation", "max_support": 50}
     found = KMPRegressor(dictionary=maps, **how).fit(X, y)
     assert used
-    monkeypatch.setattr(plan, "_MANY_ROWS", 10_000)
+    monkeypatch.setattr(engines, "_MANY_ROWS", 10_000)
     wanted = KMPRegressor(dictionary=maps, **how).fit(X, y)
     np.testing.assert_array_equal(found.support_, wanted.support_)
 
@@ -255,7 +255,7 @@ def test_sizes_that_were_not_judged_do_not_count(data, monkeypatch, used):
             raise KeyboardInterrupt
         judge(self, first, last)
 
-    monkeypatch.setattr(plan, "_MANY_ROWS", 100)
+    monkeypatch.setattr(engines, "_MANY_ROWS", 100)
     monkeypatch.setattr(_interrupts, "_latest", [-10.0])
     monkeypatch.setattr(MomentPursuit, "_judge_sizes", interrupted)
     how = dict(FEW, selection="validation", gamma=0.3, alpha=0.01)

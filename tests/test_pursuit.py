@@ -34,7 +34,7 @@ from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomPursuit
 from pursuit.engine.running import run
 from pursuit.fitting.folds import make_folds
-from pursuit.fitting.selection import Sites, leave_one_out_errors, without
+from pursuit.fitting.held_out import Sites, leave_one_out_errors, without
 from pursuit.functions import Columns, KernelFunctions
 from pursuit.kernels import FunctionKernel, Gaussian
 

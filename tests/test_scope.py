@@ -13,7 +13,7 @@ from pursuit import KMPClassifier, KMPRegressor
 from pursuit.dictionaries import Features, ManyWidths, OneKernel
 from pursuit.estimators import _planning
 from pursuit.fitting import choice, scope
-from pursuit.fitting.selection import left_of
+from pursuit.fitting.held_out import left_of
 
 
 @pytest.fixture

@@ -16,15 +16,15 @@ from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
-from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
-from pursuit.fitting.selection import (
+from pursuit.fitting.curves import (
     CV_PATIENCE,
     Curve,
+    Folds,
     SearchInterrupted,
-    Sites,
-    held_out_curves,
-    left_of,
+    shared_curves,
 )
+from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
+from pursuit.fitting.held_out import Sites
 
 # -- folds -------------------------------------------------------------------------
 
@@ -303,13 +303,21 @@ def kernel_problem(rng, method="pre-fitting", n=60, n_targets=1, **how):
     return X, D, problem, Atoms(n, n, lambda i: D[i], n, D)
 
 
+class Bench:
+    """A workbench on which pursuits are made by a given function."""
+
+    def __init__(self, atoms, n_at_once, make):
+        self.atoms, self.n_at_once = atoms, n_at_once
+        self.pursuit = lambda problem: make(atoms, problem)
+
+    def with_products(self, *_):
+        return self
+
+
 def curves_of(atoms, problems, folds, alphas, n_at_once=100, make=Pursuit):
     rows = np.arange(atoms.n_rows)
-    weights = [left_of(fold, problems[0].weight) for fold in folds]
-    sites = Sites(rows, rows)
-    return held_out_curves(
-        atoms, problems, folds, weights, sites, alphas, make, n_at_once
-    )
+    bench = Bench(atoms, n_at_once, make)
+    return shared_curves(bench, problems, Folds(folds, Sites(rows, rows)), alphas)
 
 
 @pytest.mark.parametrize("method", METHODS)

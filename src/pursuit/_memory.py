@@ -1,4 +1,4 @@
-"""How much memory a fit may use, and what its parts need."""
+"""How much memory a fit may use."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 from functools import cache
+from math import ceil
 from numbers import Real
 from typing import Any
 
@@ -43,6 +44,14 @@ def _half_of_free() -> int:
     except (AttributeError, OSError, ValueError):
         return 1 << 30
     return max(int(free) // 2, 1 << 28)
+
+
+def amount(n_bytes: float) -> str:
+    """Return a number of bytes as a text that `budget` reads, rounded up."""
+    for letter, shift in reversed(_SHIFTS.items()):
+        if letter and n_bytes >= 1 << shift:
+            return f"{ceil(10 * n_bytes / (1 << shift)) / 10:g} {letter.upper()}iB"
+    return f"{ceil(n_bytes)} B"
 
 
 def return_freed_memory() -> None:

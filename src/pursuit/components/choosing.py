@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from pursuit._memory import amount
 from pursuit._progress import Progress
 from pursuit.bounds.subspaces import compression_penalty
 from pursuit.functions import Columns, Functions, KernelFunctions
@@ -90,10 +90,10 @@ class Choosing:
         least = 8 * n_rows * _LEAST_BLOCK
         room = int(_COUNTED_SHARE * self.memory / n_views) - state
         if room < least:
-            needed = ceil(n_views * (state + least) / _COUNTED_SHARE / 2**20)
+            needed = n_views * (state + least) / _COUNTED_SHARE
             raise ValueError(
-                f"max_memory allows {self.memory / 2**20:.1f} MiB, but choosing "
-                f"{self.max_steps} points among {n_rows} rows needs {needed} MiB "
+                f"max_memory allows {amount(self.memory)}, but choosing "
+                f"{self.max_steps} points among {n_rows} rows needs {amount(needed)} "
                 "besides the kernel: raise max_memory, or lower max_support or "
                 "subsample."
             )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from pursuit._memory import amount
 from pursuit._parameters import whole_number
 from pursuit._rows import distinct_rows
 from pursuit.functions import Functions, OrientedGaussianFunctions
@@ -88,8 +89,8 @@ class OrientedGaussians(Dictionary):
         if 8 * n_points * d * r > sample.memory:
             raise ValueError(
                 f"n_directions={self.n_directions} at {n_points} points in {d} "
-                f"dimensions take {n_points * d * r / 2**17:.0f} MiB, more than "
-                f"max_memory allows ({sample.memory / 2**20:.0f} MiB): lower "
+                f"dimensions take {amount(8 * n_points * d * r)}, more than "
+                f"max_memory allows ({amount(sample.memory)}): lower "
                 "n_directions, n_candidates or n_centers, or raise max_memory."
             )
         directions, variances = np.zeros((n_points, d, r)), np.zeros((n_points, r))

@@ -13,8 +13,8 @@ from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Sample
 from pursuit.engine.problem import Judge
+from pursuit.fitting.held_out import Sites
 from pursuit.fitting.plan import Plan
-from pursuit.fitting.selection import Sites
 from pursuit.functions import Functions
 from pursuit.losses import Loss, Squared
 

@@ -22,7 +22,7 @@ from pursuit._parameters import (
 )
 from pursuit.bounds.paths import KINDS, BoundRule, check_rule, default_kind
 from pursuit.engine.problem import METHODS, Judge
-from pursuit.fitting.selection import CV_PATIENCE
+from pursuit.fitting.curves import CV_PATIENCE
 from pursuit.fitting.stopping import Patience
 from pursuit.losses import Loss, Squared
 

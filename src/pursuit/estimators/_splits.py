@@ -106,7 +106,7 @@ def _pairs(
 
 
 def _fold(cv: Any, pair: Any, n_rows: int) -> np.ndarray:
-    """Return a fold as in :func:`pursuit.fitting.selection.without`."""
+    """Return a fold as in :func:`.without`."""
     try:
         train, test = pair
     except (TypeError, ValueError):

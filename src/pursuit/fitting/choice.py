@@ -11,10 +11,10 @@ import numpy as np
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 
+from .curves import SearchInterrupted
 from .plan import Plan
 from .scope import scope_of_search
 from .search import Trial, compare, lowest, search
-from .selection import SearchInterrupted
 
 # How far sizes are tried again, with all functions: a little beyond what was best with
 # some of them, of which it takes more.

@@ -4,41 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pursuit.bounds.paths import BoundRule
-from pursuit.engine.atoms import Atoms
-from pursuit.engine.gram import Gram, OwnGrams, SharedGram
-from pursuit.engine.gram_pursuit import LEAST_RIDGE, GramPursuit
-from pursuit.engine.loss_pursuit import LossPursuit
-from pursuit.engine.moments import MomentPursuit, Moments
 from pursuit.engine.problem import Judge, Problem, Steps
-from pursuit.engine.pursuit import Pursuit
-from pursuit.engine.random_pursuit import RandomLossPursuit, RandomPursuit
 from pursuit.functions import Functions
 from pursuit.losses import Loss
 from pursuit.path import Path
 
-from .selection import Sites
+from .held_out import Sites
 from .stopping import Patience
-
-# What is not counted: vectors in flight, copies that live for a moment, code; of small
-# budgets a share.
-_UNCOUNTED, _COUNTED_SHARE = 32 << 20, 0.7
-
-# A block of atoms that is recomputed has at least this many.
-_LEAST_BLOCK = 64
-
-# All inner products of atoms are worth their while where there are this many steps to
-# take for each atom, and those under each fold's weights where it takes so many itself.
-_STEPS_AN_ATOM = 0.25
-
-# On this many rows, with no more atoms a step than this, it takes less time to sum up
-# all inner products than to keep directions on the rows.
-_MANY_ROWS, _MOMENTS_A_STEP = 20_000, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,19 +130,6 @@ class Plan:
             for part in parts
         ]
 
-    def pursuit(
-        self, atoms: Atoms, problem: Problem, gram: Gram | None = None
-    ) -> Steps:
-        """Return a pursuit of the planned kind."""
-        if gram is not None:
-            return GramPursuit(atoms, problem, gram)
-        if self.n_redrawn is None:
-            kind = Pursuit if problem.is_least_squares else LossPursuit
-            return kind(atoms, problem)
-        rng = np.random.default_rng(self.seed)
-        drawing = RandomPursuit if problem.is_least_squares else RandomLossPursuit
-        return drawing(atoms, problem, self.n_redrawn, rng)
-
     def without_targets(self, dictionary: Functions, weight: np.ndarray) -> Functions:
         """Return a dictionary as it is without the targets of rows of weight zero."""
         if self.relearn is None:
@@ -176,123 +140,3 @@ class Plan:
         """Return a pursuit's path so far, its atoms by their labels."""
         path = pursuit.path()
         return replace(path, atoms=self.labels[path.atoms])
-
-    def moment_pursuits(
-        self, dictionary: Functions, X: Any, problems: list[Problem]
-    ) -> list[Steps] | None:
-        """Return pursuits by moments of the rows, if these had better go by them.
-
-        That is where there are few functions, and many rows or little memory.
-        """
-        problem, n_atoms, n_rows = problems[0], len(self.labels), X.shape[0]
-        n_steps, n_targets = problem.max_steps, sum(len(p.Y) for p in problems)
-        if n_atoms > _MOMENTS_A_STEP * n_steps or not self._goes_by_products(problem):
-            return None
-        # Judges look at rows, and "loo" is read off the directions on them.
-        if problem.judge is not None or self.selection == "loo":
-            return None
-        stored = n_atoms * n_rows * np.dtype(self.dtype).itemsize
-        size = n_rows, n_atoms, n_steps
-        states = [Pursuit.state_bytes(*size, len(p.Y)) for p in problems]
-        if n_rows < _MANY_ROWS and stored + sum(states) <= self._counted_memory:
-            return None
-        needed = Moments.n_bytes(n_atoms, n_rows, X.shape[1], n_targets)
-        held = dictionary.held_bytes(n_rows)
-        needed += sum(GramPursuit.state_bytes(*size, len(p.Y), 0) for p in problems)
-        if needed + held > self._counted_memory:
-            return None
-        # Of the atoms themselves only norms are asked, and bounds those of a model.
-        room = min(self._counted_memory - needed, held + 2 * _LEAST_BLOCK * 8 * n_rows)
-        atoms = dictionary.on(X, room, self.dtype)
-        if not self._has_digits(atoms, problem.weight, problem.alpha):
-            return None
-
-        def evaluate(rows: np.ndarray) -> np.ndarray:
-            return dictionary.evaluator(X[rows], self.dtype)(slice(0, n_atoms))
-
-        found = Moments(evaluate, n_atoms, X.shape[1], problems, self.verbose)
-        ends = np.cumsum([0, *(len(p.Y) for p in problems)])
-        return [
-            MomentPursuit(atoms, p, found, slice(i, j))
-            for p, (i, j) in zip(problems, pairwise(ends), strict=True)
-        ]
-
-    def bind(
-        self, dictionary: Functions, X: Any, problems: Sequence[Problem]
-    ) -> tuple[Atoms, int]:
-        """Return the atoms, and how many pursuits the memory allows beside them."""
-        n_rows, n_atoms = len(problems[0].weight), len(self.labels)
-        kind = Pursuit if problems[0].is_least_squares else LossPursuit
-        size = max(p.max_steps for p in problems), len(problems[0].Y)
-        # Redrawn candidates leave nothing behind.
-        one = kind.state_bytes(n_rows, self.n_redrawn or n_atoms, *size)
-        needed = one * len(problems)
-        least = _LEAST_BLOCK * 8 * n_rows
-        memory = self._counted_memory
-        if needed + least > memory:
-            wanted = (needed + least) / _COUNTED_SHARE
-            raise ValueError(
-                f"max_memory allows {self.memory / 2**20:.0f} MiB, but a pursuit of "
-                f"{problems[0].max_steps} steps on {n_rows} rows, among {n_atoms} "
-                f"functions, needs {wanted / 2**20:.0f} MiB besides the kernel: raise "
-                "max_memory, or lower max_support, n_candidates or the number of "
-                "functions."
-            )
-        # Redrawn candidates are evaluated as they are drawn: nothing to store.
-        room = memory - needed if self.n_redrawn is None else least
-        # One image of the atoms for all, and one that each pursuit may need.
-        atoms = dictionary.on(X, room, self.dtype, 1 + len(problems))
-        if not atoms.is_stored:
-            return atoms, len(problems)
-        image = n_atoms * atoms.image_size
-        left = memory - atoms.stored.nbytes - image
-        return atoms, max(len(problems), left // (one + image))
-
-    def gram(
-        self, atoms: Atoms, problem: Problem, weights: list[np.ndarray], n_pursuits: int
-    ) -> Gram | None:
-        """Return the inner products of the atoms, if pursuits had better go by them.
-
-        Parameters
-        ----------
-        atoms : Atoms
-        problem : Problem
-            Like which all pursuits are, except for weights and ridges.
-        weights : list of ndarrays
-            Theirs.
-        n_pursuits : int
-            How many there are at once.
-        """
-        n_atoms, n_steps = atoms.n_atoms, problem.max_steps
-        if n_pursuits * n_steps < _STEPS_AN_ATOM * n_atoms:
-            return None
-        if not (atoms.is_stored and self._goes_by_products(problem)):
-            return None
-        if not self._has_digits(atoms, np.max(weights, axis=0), min(self.alphas)):
-            return None
-        n_held_out = int((problem.held_out > 0).sum())
-        n_held_out += max(int((w < problem.weight).sum()) for w in weights)
-        size = atoms.n_rows, n_atoms, n_steps, len(problem.Y), n_held_out
-        room = self._counted_memory - atoms.stored.nbytes
-        room -= n_pursuits * GramPursuit.state_bytes(*size)
-        takes_many = len(weights) > 1 and n_steps >= _STEPS_AN_ATOM * n_atoms
-        for kind in (OwnGrams, SharedGram) if takes_many else (SharedGram,):
-            if kind.n_bytes(n_atoms, weights) <= room:
-                return kind(atoms.stored, weights)
-        return None
-
-    def _goes_by_products(self, problem: Problem) -> bool:
-        """Return whether steps could go by inner products of the atoms."""
-        is_drawn = self.n_redrawn is not None
-        return problem.is_least_squares and problem.is_orthogonal and not is_drawn
-
-    def _has_digits(self, atoms: Atoms, weight: np.ndarray, alpha: float) -> bool:
-        """Return whether a ridge is large enough to go by inner products."""
-        largest = atoms.squared_norms(weight[None]).max()
-        return bool(0 < LEAST_RIDGE * largest <= alpha < np.inf)
-
-    @property
-    def _counted_memory(self) -> int:
-        """The bytes that may be planned with."""
-        share = int(_COUNTED_SHARE * self.memory)
-        return max(share, int(0.95 * self.memory) - _UNCOUNTED)

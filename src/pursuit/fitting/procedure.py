@@ -24,15 +24,11 @@ from pursuit.functions import Functions
 from pursuit.path import Path
 
 from .choice import choose
+from .curves import Curve
+from .engines import final_pursuits
+from .held_out import held_out_errors, leave_one_out_errors, left_of, without
 from .plan import Plan
 from .search import Trial
-from .selection import (
-    Curve,
-    held_out_errors,
-    leave_one_out_errors,
-    left_of,
-    without,
-)
 
 OnStep = Callable[[Sequence[Steps], Functions], bool]
 
@@ -136,7 +132,7 @@ def _pursue(
     dictionary: Functions,
     on_step: OnStep | None,
 ) -> list[Steps]:
-    pursuits = _final_pursuits(plan, X, problems, dictionary)
+    pursuits = final_pursuits(plan, dictionary, X, problems)
     atoms = pursuits[0].atoms
     total = sum(p.max_steps for p in problems)
     looks: dict[int, int] = {}
@@ -164,19 +160,6 @@ def _pursue(
             stacklevel=4,
         )
     return pursuits
-
-
-def _final_pursuits(
-    plan: Plan, X: Any, problems: list[Problem], dictionary: Functions
-) -> list[Steps]:
-    if (pursuits := plan.moment_pursuits(dictionary, X, problems)) is not None:
-        return pursuits
-    atoms, _ = plan.bind(dictionary, X, problems)
-    gram = None
-    # One pursuit is as fast without; "loo" is read off the directions.
-    if len(problems) > 1 and plan.selection != "loo":
-        gram = plan.gram(atoms, problems[0], [problems[0].weight], len(problems))
-    return [plan.pursuit(atoms, problem, gram) for problem in problems]
 
 
 def _training_error(pursuits: Sequence[Steps]) -> float:

@@ -13,8 +13,8 @@ import numpy as np
 
 from pursuit.engine.problem import Judge, Problem
 
+from .held_out import Sites
 from .plan import Plan
-from .selection import Sites
 
 # What is enough to compare by: functions (and at least two for each step), rows, and
 # rows that are held out.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,12 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from pursuit._progress import Progress
-from pursuit.engine.atoms import Atoms
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 
+from .curves import Curve, Folds, SearchInterrupted, separate_curves, shared_curves
+from .engines import Workbench, workbench
 from .plan import Plan
-from .selection import (
-    Curve,
-    SearchInterrupted,
-    held_out_curves,
-    left_of,
-    separate_curves,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,40 +115,18 @@ def _trials(
     dictionary: Functions,
     alphas: Sequence[float],
 ) -> list[Trial]:
-    if plan.relearn is not None:
-        curves = _curves_apart(plan, X, problems, dictionary, alphas)
+    folds = Folds(plan.folds, plan.sites)
+    if plan.relearn is None:
+        bench = workbench(plan, dictionary, X, problems)
+        curves = shared_curves(bench, problems, folds, alphas)
     else:
-        atoms, n_at_once = plan.bind(dictionary, X, problems)
-        weights = [left_of(fold, problems[0].weight) for fold in plan.folds]
-        n_pursuits = min(n_at_once, len(weights) * len(alphas) * len(problems))
-        longest = max(problems, key=lambda p: p.max_steps)
-        gram = plan.gram(atoms, longest, weights, n_pursuits)
-        curves = held_out_curves(
-            atoms,
-            problems,
-            plan.folds,
-            weights,
-            plan.sites,
-            alphas,
-            partial(plan.pursuit, gram=gram),
-            n_at_once,
-        )
+
+        def bench_of(weight: np.ndarray) -> Workbench:
+            own = plan.without_targets(dictionary, weight)
+            return workbench(plan, own, X, problems)
+
+        curves = separate_curves(bench_of, problems, folds, alphas)
     return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]
-
-
-def _curves_apart(
-    plan: Plan,
-    X: Any,
-    problems: list[Problem],
-    dictionary: Functions,
-    alphas: Sequence[float],
-) -> list[list[Curve]]:
-    """Return the curves where each fold has a dictionary of its own."""
-
-    def bind(weight: np.ndarray) -> tuple[Atoms, int]:
-        return plan.bind(plan.without_targets(dictionary, weight), X, problems)
-
-    return separate_curves(bind, problems, plan.folds, plan.sites, alphas, plan.pursuit)
 
 
 def as_table(trials: Sequence[Trial]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._memory import amount
 from pursuit.engine.atoms import Atoms
 from pursuit.engine.image import image_size
 
@@ -135,9 +136,9 @@ class Functions(ABC):
         held = self.held_bytes(n_rows)
         if held and held > memory:
             raise ValueError(
-                f"The functions that are not kernels take {held / 2**20:.0f} MiB on "
+                f"The functions that are not kernels take {amount(held)} on "
                 f"{n_rows} rows, more than max_memory leaves them "
-                f"({max(memory, 0) / 2**20:.0f} MiB): raise max_memory, or use fewer "
+                f"({amount(max(memory, 0))}): raise max_memory, or use fewer "
                 "functions."
             )
         return held

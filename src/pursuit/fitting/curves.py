@@ -1,0 +1,216 @@
+"""Held-out errors along the path, averaged over folds, and the size they choose.
+
+Every fold and every ridge of one dictionary is a pursuit over the same atoms, and all
+of them share each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pursuit.engine.problem import Problem, Steps
+from pursuit.engine.running import run
+
+from .engines import Workbench
+from .held_out import Sites, held_out_errors, left_of, without
+from .stopping import Patience
+
+# Cross-validated paths go on this much longer than their best size so far.
+CV_PATIENCE = Patience(steps=30, share=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Held-out error at sizes 0, 1, ...: its mean and standard error over folds."""
+
+    mean: np.ndarray
+    standard_error: np.ndarray
+
+    def best(self, tolerance: float | str = 0.0) -> int:
+        """Return the size of the lowest error, or the smallest one near it.
+
+        Parameters
+        ----------
+        tolerance : float or "1se"
+            The smallest size whose error is within this share of the lowest, or
+            within one standard error of it.
+        """
+        return self.smallest(self.limit(tolerance))
+
+    def limit(self, tolerance: float | str) -> float:
+        """Return the error up to which a smaller size would do."""
+        if tolerance == "1se":
+            return self.lowest + float(self.standard_error[self.mean.argmin()])
+        # Scores, with their signs turned, are negative.
+        return self.lowest + abs(self.lowest) * float(tolerance)
+
+    def smallest(self, limit: float) -> int:
+        """Return the smallest size with an error within the limit."""
+        return int(np.argmax(self.mean <= limit))
+
+    @property
+    def lowest(self) -> float:
+        """The lowest error."""
+        return float(self.mean.min())
+
+
+class SearchInterrupted(Exception):  # noqa: N818 -- not an error
+    """The user stopped the search; what was compared before still counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Parts of the rows that are held out, one after the other.
+
+    Attributes
+    ----------
+    parts : sequence of ndarray of shape (l,)
+        As in :func:`.without`.
+    sites : Sites
+        Where atoms are centered: those of held-out rows are closed.
+    """
+
+    parts: Sequence[np.ndarray]
+    sites: Sites
+
+    def weights(self, weight: np.ndarray) -> list[np.ndarray]:
+        """Return the weights of the rows that each fold leaves."""
+        return [left_of(part, weight) for part in self.parts]
+
+
+def shared_curves(
+    bench: Workbench, problems: Sequence[Problem], folds: Folds, alphas: Sequence[float]
+) -> list[list[Curve]]:
+    """Return the held-out curves of each ridge, one for each problem.
+
+    All pursuits that the memory allows run at once and share their passes; those of one
+    curve stop together, once their mean error has risen for long enough.
+
+    Parameters
+    ----------
+    bench : Workbench
+        Of atoms that are the same in all folds.
+    problems : sequence of Problem
+        On all rows; each fold gives its rows weight 0 and does not choose them.
+    folds : Folds
+    alphas : sequence of float
+    """
+    # One array for each fold: pursuits know by it that they share norms.
+    weights = folds.weights(problems[0].weight)
+    longest = max(problems, key=lambda p: p.max_steps)
+    tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
+    bench = bench.with_products(longest, weights, len(weights) * len(tasks))
+    n_tasks = max(1, bench.n_at_once // max(1, len(weights)))
+    curves: list[Curve] = []
+    for start in range(0, len(tasks), n_tasks):
+        groups = [
+            [
+                bench.pursuit(without(task, part, w, folds.sites))
+                for part, w in zip(folds.parts, weights, strict=True)
+            ]
+            for task in tasks[start : start + n_tasks]
+        ]
+
+        def look(_: Sequence[Steps], groups: list[list[Steps]] = groups) -> None:
+            for group in groups:
+                _stop_when_hopeless(group)
+
+        _run_in_batches(bench, [p for group in groups for p in group], look)
+        curves += [_curve(group) for group in groups]
+    return _by_ridge(curves, len(problems))
+
+
+def separate_curves(
+    bench_of: Callable[[np.ndarray], Workbench],
+    problems: Sequence[Problem],
+    folds: Folds,
+    alphas: Sequence[float],
+) -> list[list[Curve]]:
+    """Return the curves of :func:`shared_curves` where each fold has its own atoms.
+
+    ``bench_of(weight)`` makes the atoms from the rows of positive weight.  One fold
+    follows the other: none knows when the others stopped getting better, so each goes
+    to its end.
+    """
+    tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
+    groups: list[list[Steps]] = [[] for _ in tasks]
+    weights = folds.weights(problems[0].weight)
+    for part, weight in zip(folds.parts, weights, strict=True):
+        bench = bench_of(weight)
+        pursuits = [
+            bench.pursuit(without(task, part, weight, folds.sites)) for task in tasks
+        ]
+        _run_in_batches(bench, pursuits)
+        for group, p in zip(groups, pursuits, strict=True):
+            group.append(p)
+    return _by_ridge([_curve(group) for group in groups], len(problems))
+
+
+def _run_in_batches(
+    bench: Workbench,
+    pursuits: list[Steps],
+    watch: Callable[[Sequence[Steps]], None] | None = None,
+) -> None:
+    """Run as many pursuits at once as the memory allows, and keep their records."""
+    size = max(1, bench.n_at_once)
+    for start in range(0, len(pursuits), size):
+        batch = pursuits[start : start + size]
+        run(bench.atoms, batch, watch)
+        if any(p.stop_reason == "interrupted" for p in batch):
+            raise SearchInterrupted
+        for p in batch:
+            p.release()
+
+
+def _by_ridge(curves: list[Curve], n_problems: int) -> list[list[Curve]]:
+    return [curves[i : i + n_problems] for i in range(0, len(curves), n_problems)]
+
+
+def _group_errors(group: list[Steps], length: int) -> np.ndarray:
+    """Return the held-out errors (n_folds, length) of several pursuits.
+
+    A pursuit that found nothing more to add keeps its last error.
+    """
+    return np.array([_padded(held_out_errors(p), length) for p in group])
+
+
+def _padded(errors: np.ndarray, length: int) -> np.ndarray:
+    """Return the first ``length`` errors, the last one again where there are fewer."""
+    if len(errors) >= length:
+        return errors[:length]
+    return np.pad(errors, (0, length - len(errors)), mode="edge")
+
+
+def _fold_weights(group: list[Steps]) -> np.ndarray:
+    totals = np.array([p.problem.held_out.sum() for p in group])
+    return totals / totals.sum()
+
+
+def _is_spent(p: Steps) -> bool:
+    return p.stop_reason in ("exact", "exhausted")
+
+
+def _stop_when_hopeless(group: list[Steps]) -> None:
+    going = [p for p in group if not _is_spent(p)]
+    if not going or all(p.stop_reason for p in going):
+        return
+    length = min(p.n_steps for p in going) + 1
+    mean = _fold_weights(group) @ _group_errors(group, length)
+    if CV_PATIENCE.length(mean) < length:
+        for p in going:
+            p.stop_reason = p.stop_reason or "patience"
+
+
+def _curve(group: list[Steps]) -> Curve:
+    going = [p for p in group if not _is_spent(p)]
+    length = min((p.n_steps for p in going), default=max(p.n_steps for p in group)) + 1
+    errors = _group_errors(group, length)
+    shares = _fold_weights(group)
+    mean = shares @ errors
+    scale = np.max(np.abs(errors - mean), initial=1e-300)
+    spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
+    seen = CV_PATIENCE.length(mean)
+    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))

@@ -1,0 +1,235 @@
+"""Choose the engine of a plan's pursuits by the memory and the time it takes.
+
+Pursuit         passes over the atoms: one pursuit, or several that share each pass
+GramPursuit     inner products of all atoms: many pursuits over the same atoms
+MomentPursuit   inner products summed over the rows: few atoms on many rows
+LossPursuit     passes over the atoms, under any loss but the squared one
+Random…         a few candidates drawn at each step, no passes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pursuit._memory import amount
+from pursuit.engine.atoms import Atoms
+from pursuit.engine.gram import Gram, OwnGrams, SharedGram
+from pursuit.engine.gram_pursuit import LEAST_RIDGE, GramPursuit
+from pursuit.engine.loss_pursuit import LossPursuit
+from pursuit.engine.moments import MomentPursuit, Moments
+from pursuit.engine.problem import Problem, Steps
+from pursuit.engine.pursuit import Pursuit
+from pursuit.engine.random_pursuit import RandomLossPursuit, RandomPursuit
+from pursuit.functions import Functions
+
+from .plan import Plan
+
+# Memory that is not counted (vectors in flight, short-lived copies, code), and the
+# share of a small budget that is.
+_UNCOUNTED, _COUNTED_SHARE = 32 << 20, 0.7
+
+# Fewest atoms in a block that is recomputed.
+_LEAST_BLOCK = 64
+
+# Inner products of all atoms pay from this many steps per atom on; a matrix for each
+# fold pays where the fold itself takes so many.
+_STEPS_PER_ATOM = 0.25
+
+# On this many rows, with at most this many atoms per step, summing up all inner
+# products takes less time than keeping directions on the rows.
+_MANY_ROWS, _MOMENTS_PER_STEP = 20_000, 6
+
+
+@dataclass(frozen=True, eq=False)
+class Workbench:
+    """A dictionary's atoms on the rows, and the engine of the pursuits over them.
+
+    Attributes
+    ----------
+    plan : Plan
+    atoms : Atoms
+    n_at_once : int
+        How many pursuits the memory allows beside the atoms.
+    gram : Gram or None
+        Inner products of the atoms, where pursuits go by them.
+    """
+
+    plan: Plan
+    atoms: Atoms
+    n_at_once: int
+    gram: Gram | None = None
+
+    def pursuit(self, problem: Problem) -> Steps:
+        """Return a new pursuit."""
+        n_redrawn = self.plan.n_redrawn
+        if self.gram is not None:
+            return GramPursuit(self.atoms, problem, self.gram)
+        if n_redrawn is None:
+            kind = Pursuit if problem.is_least_squares else LossPursuit
+            return kind(self.atoms, problem)
+        rng = np.random.default_rng(self.plan.seed)
+        drawing = RandomPursuit if problem.is_least_squares else RandomLossPursuit
+        return drawing(self.atoms, problem, n_redrawn, rng)
+
+    def with_products(
+        self, problem: Problem, weights: list[np.ndarray], n_pursuits: int
+    ) -> Workbench:
+        """Return a workbench with inner products of the atoms, if these pay.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of the longest pursuit; all are alike except for weights and ridges.
+        weights : list of ndarrays of shape (l,)
+            The weights of the pursuits.
+        n_pursuits : int
+            How many pursuits there will be.
+        """
+        n_pursuits = min(self.n_at_once, n_pursuits)
+        return replace(self, gram=_gram(self, problem, weights, n_pursuits))
+
+
+def workbench(
+    plan: Plan, dictionary: Functions, X: Any, problems: Sequence[Problem]
+) -> Workbench:
+    """Return a workbench for these problems, or more of their kind.
+
+    Raises
+    ------
+    ValueError
+        If the memory does not suffice.
+    """
+    n_rows, n_atoms = len(problems[0].weight), len(plan.labels)
+    kind = Pursuit if problems[0].is_least_squares else LossPursuit
+    size = max(p.max_steps for p in problems), len(problems[0].Y)
+    # Redrawn candidates leave nothing behind.
+    one = kind.state_bytes(n_rows, plan.n_redrawn or n_atoms, *size)
+    needed = one * len(problems)
+    least = _LEAST_BLOCK * 8 * n_rows
+    memory = _counted(plan.memory)
+    if needed + least > memory:
+        wanted = (needed + least) / _COUNTED_SHARE
+        raise ValueError(
+            f"max_memory allows {amount(plan.memory)}, but a pursuit of "
+            f"{problems[0].max_steps} steps on {n_rows} rows, among {n_atoms} "
+            f"functions, needs {amount(wanted)} besides the kernel: raise "
+            "max_memory, or lower max_support, n_candidates or the number of "
+            "functions."
+        )
+    # Redrawn candidates are evaluated as they are drawn: nothing to store.
+    room = memory - needed if plan.n_redrawn is None else least
+    # One image of the atoms for all, and one that each pursuit may need.
+    atoms = dictionary.on(X, room, plan.dtype, 1 + len(problems))
+    if not atoms.is_stored:
+        return Workbench(plan, atoms, len(problems))
+    image = n_atoms * atoms.image_size
+    left = memory - atoms.stored.nbytes - image
+    return Workbench(plan, atoms, max(len(problems), left // (one + image)))
+
+
+def final_pursuits(
+    plan: Plan, dictionary: Functions, X: Any, problems: list[Problem]
+) -> list[Steps]:
+    """Return the pursuits of the final model, one for each problem."""
+    if (pursuits := _moment_pursuits(plan, dictionary, X, problems)) is not None:
+        return pursuits
+    bench = workbench(plan, dictionary, X, problems)
+    # One pursuit is as fast without inner products, and "loo" needs directions.
+    if len(problems) > 1 and plan.selection != "loo":
+        weights = [problems[0].weight]
+        bench = bench.with_products(problems[0], weights, len(problems))
+    return [bench.pursuit(problem) for problem in problems]
+
+
+# -- inner products of the atoms ---------------------------------------------------
+
+
+def _gram(
+    bench: Workbench, problem: Problem, weights: list[np.ndarray], n_pursuits: int
+) -> Gram | None:
+    plan, atoms = bench.plan, bench.atoms
+    n_atoms, n_steps = atoms.n_atoms, problem.max_steps
+    if n_pursuits * n_steps < _STEPS_PER_ATOM * n_atoms:
+        return None
+    if not (atoms.is_stored and _can_go_by_products(plan, problem)):
+        return None
+    if not _keeps_digits(atoms, np.max(weights, axis=0), min(plan.alphas)):
+        return None
+    n_held_out = int((problem.held_out > 0).sum())
+    n_held_out += max(int((w < problem.weight).sum()) for w in weights)
+    size = atoms.n_rows, n_atoms, n_steps, len(problem.Y), n_held_out
+    room = _counted(plan.memory) - atoms.stored.nbytes
+    room -= n_pursuits * GramPursuit.state_bytes(*size)
+    takes_many = len(weights) > 1 and n_steps >= _STEPS_PER_ATOM * n_atoms
+    for kind in (OwnGrams, SharedGram) if takes_many else (SharedGram,):
+        if kind.n_bytes(n_atoms, weights) <= room:
+            return kind(atoms.stored, weights)
+    return None
+
+
+def _can_go_by_products(plan: Plan, problem: Problem) -> bool:
+    is_drawn = plan.n_redrawn is not None
+    return problem.is_least_squares and problem.is_orthogonal and not is_drawn
+
+
+def _keeps_digits(atoms: Atoms, weight: np.ndarray, alpha: float) -> bool:
+    """Return whether a ridge is large enough to go by inner products."""
+    largest = atoms.squared_norms(weight[None]).max()
+    return bool(0 < LEAST_RIDGE * largest <= alpha < np.inf)
+
+
+# -- moments of the rows -----------------------------------------------------------
+
+
+def _moment_pursuits(
+    plan: Plan, dictionary: Functions, X: Any, problems: list[Problem]
+) -> list[Steps] | None:
+    """Return pursuits by moments, if atoms are few and rows many or memory short."""
+    problem, n_atoms, n_rows = problems[0], len(plan.labels), X.shape[0]
+    if not _suits_moments(plan, problem):
+        return None
+    memory = _counted(plan.memory)
+    size = n_rows, n_atoms, problem.max_steps
+    stored = n_atoms * n_rows * np.dtype(plan.dtype).itemsize
+    states = [Pursuit.state_bytes(*size, len(p.Y)) for p in problems]
+    if n_rows < _MANY_ROWS and stored + sum(states) <= memory:
+        return None
+    n_targets = sum(len(p.Y) for p in problems)
+    needed = Moments.n_bytes(n_atoms, n_rows, X.shape[1], n_targets)
+    needed += sum(GramPursuit.state_bytes(*size, len(p.Y), 0) for p in problems)
+    held = dictionary.held_bytes(n_rows)
+    if needed + held > memory:
+        return None
+    # Of the atoms themselves only norms are asked, and bounds ask those of a model.
+    room = min(memory - needed, held + 2 * _LEAST_BLOCK * 8 * n_rows)
+    atoms = dictionary.on(X, room, plan.dtype)
+    if not _keeps_digits(atoms, problem.weight, problem.alpha):
+        return None
+
+    def evaluate(rows: np.ndarray) -> np.ndarray:
+        return dictionary.evaluator(X[rows], plan.dtype)(slice(0, n_atoms))
+
+    found = Moments(evaluate, n_atoms, X.shape[1], problems, plan.verbose)
+    ends = np.cumsum([0, *(len(p.Y) for p in problems)])
+    return [
+        MomentPursuit(atoms, p, found, slice(i, j))
+        for p, (i, j) in zip(problems, pairwise(ends), strict=True)
+    ]
+
+
+def _suits_moments(plan: Plan, problem: Problem) -> bool:
+    # Judges look at rows, and "loo" is read off the directions on them.
+    needs_rows = problem.judge is not None or plan.selection == "loo"
+    are_few = len(plan.labels) <= _MOMENTS_PER_STEP * problem.max_steps
+    return are_few and not needs_rows and _can_go_by_products(plan, problem)
+
+
+def _counted(memory: int) -> int:
+    """Return the part of a budget that may be planned with, in bytes."""
+    share = int(_COUNTED_SHARE * memory)
+    return max(share, int(0.95 * memory) - _UNCOUNTED)

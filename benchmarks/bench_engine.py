@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import orthogonal_mp
 
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import StoredAtoms
 from pursuit.engine.gram import SharedGram
 from pursuit.engine.gram_pursuit import GramPursuit
 from pursuit.engine.problem import Problem
@@ -47,10 +47,6 @@ def dictionary(X: np.ndarray, width: float, dtype: Any = np.float64) -> np.ndarr
     return Gaussian(width * median_gamma(X))(X).astype(dtype)
 
 
-def atoms_of(A: np.ndarray) -> Atoms:
-    return Atoms(len(A), A.shape[1], lambda i: A[i], len(A), A)
-
-
 def problem(y: np.ndarray, n_atoms: int, n_steps: int, **given: Any) -> Problem:
     return Problem(
         Y=y[None],
@@ -66,7 +62,7 @@ def pursue(
     A: np.ndarray, y: np.ndarray, n_steps: int, speculate: bool = True, **given: Any
 ) -> tuple[np.ndarray, int]:
     """Return the chosen atoms and the number of passes over the dictionary."""
-    atoms = atoms_of(A)
+    atoms = StoredAtoms(A)
     pursuit = Pursuit(atoms, problem(y, len(A), n_steps, **given), speculate)
     run(atoms, [pursuit])
     return pursuit.chosen[: pursuit.n_steps], atoms.n_passes
@@ -166,14 +162,14 @@ def against_passes(n_rows: int, n_steps: int) -> None:
 
 
 def folds_by_passes(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
-    atoms = atoms_of(A)
+    atoms = StoredAtoms(A)
     pursuits = [Pursuit(atoms, p) for p in problems]
     run(atoms, pursuits)
     return np.array([p.chosen for p in pursuits])
 
 
 def folds_by_products(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
-    atoms = atoms_of(A)
+    atoms = StoredAtoms(A)
     gram = SharedGram(A, [p.weight for p in problems])
     pursuits = [GramPursuit(atoms, p, gram) for p in problems]
     run(atoms, pursuits)

@@ -17,7 +17,7 @@ from scipy.ndimage import gaussian_filter
 from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, datasets
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import StoredAtoms
 from pursuit.engine.gram import SharedGram
 from pursuit.engine.gram_pursuit import GramPursuit
 from pursuit.engine.problem import Problem
@@ -48,7 +48,7 @@ def one_versus_rest(
     kernel = Gaussian(GAMMA)
     start = time.perf_counter()
     A = kernel(X)
-    atoms = Atoms(len(A), len(A), lambda i: A[i], len(A), A)
+    atoms = StoredAtoms(A)
     ones = np.ones(len(X))
     gram = SharedGram(A, [ones])
     pursuits = [

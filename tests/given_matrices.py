@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import ComputedAtoms, StoredAtoms
 from pursuit.engine.problem import Problem
 
 # Residues agree to this share of |y|, coefficients (each in units of its atom's norm)
@@ -23,8 +23,22 @@ COEFFICIENT = 1e-6
 def atoms_of(D, block=None, dtype=np.float64):
     """The columns of D as atoms: stored, or evaluated ``block`` at a time."""
     A = np.ascontiguousarray(D.T, dtype=dtype)
-    stored = A if block is None else None
-    return Atoms(*A.shape, lambda index: A[index], block or len(A), stored)
+    if block is None:
+        return StoredAtoms(A)
+    return ComputedAtoms(*A.shape, evaluate_rows(A), block, dtype=dtype)
+
+
+def evaluate_rows(A, note=lambda index: None):
+    """What evaluates atoms that are rows of A; ``note`` is told which."""
+
+    def evaluate(index, out=None):
+        note(index)
+        if out is None:
+            return A[index]
+        out[...] = A[index]
+        return out
+
+    return evaluate
 
 
 def problem_of(D, Y, N, *, weight=None, held_out=None, candidates=None, **how):

@@ -42,7 +42,7 @@ GRAMS = {
 
 def gram_pursuit(D, Y, N, gram="alone", dtype=np.float64, **how):
     atoms, problem = atoms_of(D, dtype=dtype), problem_of(D, Y, N, **how)
-    gram = GRAMS[gram](atoms.stored, problem.weight)
+    gram = GRAMS[gram](atoms.A, problem.weight)
     pursuit = GramPursuit(atoms, problem, gram)
     run(atoms, [pursuit])
     return pursuit
@@ -164,7 +164,7 @@ def test_folds_have_the_path_and_the_held_out_errors_of_the_other_engine(
     problems = folds(D, Y, method=method, judge=count)
     problems += [replace(p, fit_intercept=False, alpha=0.5) for p in problems[:2]]
     atoms = atoms_of(D)
-    gram = kind(atoms.stored, [p.weight for p in problems[:5]])
+    gram = kind(atoms.A, [p.weight for p in problems[:5]])
     found = [GramPursuit(atoms, p, gram) for p in problems]
     wanted = [Pursuit(atoms, p) for p in problems]
     run(atoms, found)
@@ -203,7 +203,7 @@ def test_an_interrupt_leaves_a_usable_path(monkeypatch):
     D, Y = matrices(diabetes_kernel)
     atoms = atoms_of(D)
     problem = problem_of(D, Y, 60, alpha=1e-2, fit_intercept=True)
-    gram = SharedGram(atoms.stored, [problem.weight])
+    gram = SharedGram(atoms.A, [problem.weight])
     whole = GramPursuit(atoms, problem, gram)
     run(atoms, [whole])
     pursuit = GramPursuit(atoms, problem, gram)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from given_matrices import evaluate_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
@@ -13,7 +14,7 @@ from sklearn.preprocessing import scale
 from pursuit.engine._foresight import LOOKS, Foresight
 from pursuit.engine._foresight_loops import largest
 from pursuit.engine._scores import Scores
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import ComputedAtoms, StoredAtoms
 from pursuit.engine.image import Image, image_size
 from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
@@ -129,7 +130,7 @@ def test_bound_functions_leave_room_for_images(memory, n_images):
         X, memory, np.float64, n_images
     )
     images = n_images * 300 * atoms.image_size
-    assert images + atoms.is_stored * 8 * 300**2 <= memory
+    assert images + isinstance(atoms, StoredAtoms) * 8 * 300**2 <= memory
     assert atoms.image_size > 0 or memory < 300 * 16 * 2 * n_images
 
 
@@ -151,7 +152,7 @@ def kernel_pursuit(method, n_steps, speculate=True, gamma=0.05, alpha=1e-3, **ho
         alpha=alpha,
         max_steps=n_steps,
     )
-    atoms = Atoms(*A.shape, lambda index: A[index], len(A), A, **how)
+    atoms = StoredAtoms(A, **how)
     n_vectors = []
     correlate = atoms.correlate
     atoms.correlate = lambda V: n_vectors.append(len(V)) or correlate(V)
@@ -192,8 +193,7 @@ def test_images_of_rests_are_of_what_is_left():
     A, P = rng.standard_normal((150, 40)), rng.standard_normal((3, 150))
     Q, used = rng.standard_normal((3, 44)), (np.arange(44) % 5 > 0) + 0.0
     rests = (np.pad(A, ((0, 0), (0, 4))) - P.T @ Q) * used
-    for stored in (A, None):
-        atoms = Atoms(150, 40, lambda index: A[index], 33, stored)
+    for atoms in (StoredAtoms(A), ComputedAtoms(150, 40, evaluate_rows(A), 33)):
         image = atoms.image_of_rests(P, Q, used)
         unit = np.abs(rests).max(axis=1)[:, None] / 127
         assert (np.abs(seen(image) - rests) <= 0.51 * unit).all()
@@ -202,7 +202,7 @@ def test_images_of_rests_are_of_what_is_left():
 def test_foreseen_are_the_winners_to_come():
     """On orthogonal atoms nothing changes but who is taken: the best come up."""
     A = np.eye(40, 640)
-    atoms = Atoms(40, 640, lambda index: A[index], 40, A)
+    atoms = StoredAtoms(A)
     atoms.squared_norms(np.ones((1, 640)), needs_image=True)
     c = np.linspace(1, 2, 40)[None]
     problem = Problem(np.ones((1, 640)), np.ones(640), np.zeros(640), np.ones(40, bool))
@@ -229,7 +229,7 @@ def test_law_largest_are_the_largest(values):
 def test_an_atom_that_turns_out_to_be_in_the_span_is_passed_over():
     """Whole numbers: what is left of it is exactly 0."""
     D = np.array([[2.0, 0, 0, 0], [0, 2, 0, 0], [2, 2, 0, 0], [0, 0, 1, 0]])
-    atoms = Atoms(4, 4, lambda index: D[index], 4, D)
+    atoms = StoredAtoms(D)
     problem = Problem(
         Y=np.array([[3.0, 2.0, 0.5, 1.0]]),
         weight=np.ones(4),

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import reference
+from given_matrices import atoms_of
 from naming import named
 from scipy.optimize import minimize
 
-from pursuit.engine.atoms import Atoms
 from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton, Objective
 from pursuit.engine.loss_pursuit import (
     GROWTH,
@@ -70,12 +70,6 @@ def data(loss, n=60, seed=0, width=0.4):
     else:
         Y = f[:, None]
     return D, Y, rng.integers(1, 3, n).astype(float)
-
-
-def atoms_of(D, block=None):
-    A = np.ascontiguousarray(D.T)
-    stored = A if block is None else None
-    return Atoms(*A.shape, lambda i: A[i], block or len(A), stored)
 
 
 def pursuit_of(loss, D, Y, weight=None, block=None, **how):

@@ -12,6 +12,7 @@ from given_matrices import (
     atoms_of,
     diabetes_kernel,
     digits_kernel,
+    evaluate_rows,
     matrices,
     nearly_constant_columns,
     problem_of,
@@ -28,7 +29,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
 from pursuit import _interrupts
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import ComputedAtoms, StoredAtoms
 from pursuit.engine.problem import METHODS
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomPursuit
@@ -204,7 +205,7 @@ def test_bound_kernels_stored_or_in_blocks_are_the_same():
             paths = []
             for memory in (1 << 30, 1):
                 atoms = KernelFunctions(X[centers], centers, True, kernel).on(X, memory)
-                assert atoms.is_stored == (memory > 1)
+                assert isinstance(atoms, StoredAtoms) == (memory > 1)
                 pursuit = Pursuit(atoms, problem_of(D, Y, 15, alpha=1e-6))
                 run(atoms, [pursuit])
                 paths.append(pursuit.path())
@@ -632,13 +633,12 @@ def test_an_interrupt_inside_a_pass_leaves_a_usable_path():
     D, Y = matrices(diabetes_kernel)
     calls = []
 
-    def evaluate(index):
+    def note(index):
         calls.append(index)
         if len(calls) == 60:
             raise KeyboardInterrupt
-        return np.ascontiguousarray(D.T[index])
 
-    atoms = Atoms(D.shape[1], len(D), evaluate, 10)
+    atoms = ComputedAtoms(D.shape[1], len(D), evaluate_rows(D.T, note), 10)
     pursuit = Pursuit(atoms, problem_of(D, Y, 40))
     run(atoms, [pursuit])
     path = pursuit.path()
@@ -670,10 +670,10 @@ def test_two_interrupts_in_a_row_pass_through(monkeypatch):
 def test_other_errors_pass_through():
     D, Y = matrices(random_matrix)
 
-    def evaluate(index):
+    def note(index):
         raise ZeroDivisionError
 
-    atoms = Atoms(D.shape[1], len(D), evaluate, 10)
+    atoms = ComputedAtoms(D.shape[1], len(D), evaluate_rows(D.T, note), 10)
     with pytest.raises(ZeroDivisionError):
         run(atoms, [Pursuit(atoms, problem_of(D, Y, 5))])
 
@@ -766,11 +766,10 @@ def test_random_candidates_make_no_pass():
     D, Y = matrices(diabetes_kernel)
     evaluated = []
 
-    def evaluate(index):
+    def note(index):
         evaluated.append(len(D.T[index]))
-        return np.ascontiguousarray(D.T[index])
 
-    atoms = Atoms(D.shape[1], len(D), evaluate, D.shape[1])
+    atoms = ComputedAtoms(*D.T.shape, evaluate_rows(D.T, note), D.shape[1])
     pursuit = RandomPursuit(atoms, problem_of(D, Y, 9), 8, np.random.default_rng(0))
     run(atoms, [pursuit])
     assert pursuit.n_steps == 9

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit import KMPClassifier
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import StoredAtoms
 from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
@@ -300,7 +300,7 @@ def kernel_problem(rng, method="pre-fitting", n=60, n_targets=1, **how):
         max_steps=12,
         **how,
     )
-    return X, D, problem, Atoms(n, n, lambda i: D[i], n, D)
+    return X, D, problem, StoredAtoms(D)
 
 
 class Bench:
@@ -390,7 +390,7 @@ def test_curves_end_when_there_is_no_hope(rng):
         candidates=np.ones(150, bool),
         max_steps=100,
     )
-    atoms = Atoms(150, 150, lambda i: D[i], 150, D)
+    atoms = StoredAtoms(D)
     folds = folds_of(X, problem.Y[0])
     ((found,),) = curves_of(atoms, [problem], folds, [0.0])
     assert len(found.mean) < 90
@@ -430,7 +430,7 @@ def test_mistakes_are_those_of_the_held_out_predictions(
         max_steps=9,
         judge=reference.mistakes(Y),
     )
-    atoms = Atoms(60, 60, lambda i: A[i], 60, A)
+    atoms = StoredAtoms(A)
     pursuit = kind(atoms, problem)
     run(atoms, [pursuit])
     path = pursuit.path()

@@ -9,12 +9,14 @@ processors away.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
+import numpy as np
 from numba import get_num_threads
 from threadpoolctl import ThreadpoolController
 
@@ -123,3 +125,60 @@ def deal(
         done = pool.map(work, shares)
         work(own)
         list(done)
+
+
+class Pool:
+    """Threads that share work with the one that calls, for as long as the pool lives.
+
+    Attributes
+    ----------
+    n_threads : int
+        How many work at most, the calling one among them.
+    """
+
+    def __init__(self) -> None:
+        self.n_threads = allowed_threads()
+        self._others = ThreadPoolExecutor(max(1, self.n_threads - 1), "pursuit")
+        self._is_sharing = False
+
+    def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Return ``work`` of each item.
+
+        Work that comes to the pool again, within an item, is done in its own thread.
+        """
+        if len(items) == 1 or self.n_threads == 1 or self._is_sharing:
+            return [work(item) for item in items]
+        results: list[Any] = [None] * len(items)
+        left = enumerate(items)
+
+        def share() -> None:
+            for i, item in left:
+                results[i] = work(item)
+
+        self._is_sharing = True
+        n_others = min(self.n_threads, len(items)) - 1
+        others = [self._others.submit(share) for _ in range(n_others)]
+        try:
+            share()
+        finally:
+            wait(others)
+            self._is_sharing = False
+        for other in others:
+            other.result()
+        return results
+
+    def split(self, work: Callable[[slice], Any], length: int, n_parts: int) -> None:
+        """Do ``work`` on a number of slices that together are ``range(length)``."""
+        bounds = [i * length // n_parts for i in range(n_parts + 1)]
+        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
+
+    def matmul(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return ``left @ right``, the columns dealt to the threads."""
+        out = np.empty((left.shape[0], right.shape[1]))
+
+        def work(part: slice) -> None:
+            out[:, part] = left @ right[:, part]
+
+        n_parts = 1 + left.size * right.shape[1] // 1_000_000
+        self.split(work, right.shape[1], min(self.n_threads, n_parts))
+        return out

@@ -100,7 +100,7 @@ def _cross_products(first: Atoms, second: Atoms) -> np.ndarray:
     step = max(1, (1 << 21) // max(1, first.n_rows))
     for start in range(0, first.n_atoms, step):
         index = np.arange(start, min(start + step, first.n_atoms))
-        out[index] = np.einsum("ij,ij->i", first.columns(index), second.columns(index))
+        out[index] = np.einsum("ij,ij->i", first.values(index), second.values(index))
     return out
 
 

@@ -95,10 +95,10 @@ class View:
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """Return some columns (b, l) of ``K_n``."""
-        U = self.atoms.columns(index)
+        U = self.atoms.values(index)
         if self.n_steps:
             at = np.ascontiguousarray(self.factor[:, index].T)
-            U = U - self.atoms.matmul(at, self.factor)
+            U = U - self.atoms.pool.matmul(at, self.factor)
         return U
 
     def products(self, V: np.ndarray) -> np.ndarray:
@@ -106,7 +106,7 @@ class View:
         P = self.atoms.correlate(V)
         if self.n_steps:
             inside = V @ self.factor.T
-            P -= self.atoms.matmul(inside, self.factor)
+            P -= self.atoms.pool.matmul(inside, self.factor)
         return P
 
     def is_noise(self, i: int, u: np.ndarray) -> bool:

@@ -127,7 +127,7 @@ class LargestVariance(Steps):
 
     def _foresee(self, among: np.ndarray, U: np.ndarray, n_picks: int) -> np.ndarray:
         """Return which of the columns the loop would take, were there no others."""
-        A = self.view.atoms.matmul(U, np.ascontiguousarray(U.T))
+        A = self.view.atoms.pool.matmul(U, np.ascontiguousarray(U.T))
         least = _STALE * self.view.residual[among]
         return choose_among(A, U[:, among], least, min(n_picks, len(among)))
 

@@ -1,20 +1,19 @@
-"""Atoms bound to rows: the operator that a pursuit reads, stored or recomputed.
+"""Atoms on the rows: the operator that a pursuit reads, stored or recomputed.
 
-A pursuit asks three things of its dictionary, and only these: some columns, the
-correlations of every atom with a few vectors, and squared norms.  Atoms are kept as
+A pursuit asks three things of its dictionary, and only these: the values of some atoms,
+the correlations of every atom with a few vectors, and squared norms.  Atoms are kept as
 the *rows* of ``A`` (M, l), so that one atom is contiguous in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from itertools import pairwise
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 
-from pursuit._threads import allowed_threads
+from pursuit._threads import Pool
 
 from ._loops import product, products, squares
 from .image import Image
@@ -25,76 +24,55 @@ _MANY = 32
 # From this size of an image on, threads share it.
 _MANY_BYTES = 3_000_000
 
-# Pieces of work for each thread: several, since a core may be busy with other things.
-_PIECES = 4
+# From this many values on, threads share a pass, each a few pieces of it: a core may be
+# busy with other things.
+_MANY_VALUES, _PIECES = 100_000, 4
 
 
-class Atoms:
-    """M atoms on l rows, given by a function that returns any block of them.
+class Evaluate(Protocol):
+    """What evaluates atoms on all rows."""
+
+    def __call__(self, index: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the atoms ``index``, one per row, written into ``out`` if given."""
+
+
+class Atoms(ABC):
+    """M atoms on l rows.
 
     Parameters
     ----------
     n_atoms, n_rows : int
-    evaluate : callable
-        ``evaluate(index)`` returns the atoms ``index`` (array or slice) on all rows,
-        one atom a row.
-    block : int
-        How many atoms are evaluated at a time.
-    stored : ndarray of shape (n_atoms, n_rows), optional
-        All of them, where they fit the memory.
-    image_size : int, optional
-        Numbers an atom of their image, should one be asked for (see
-        :func:`.image_size`); as many as rows by default.
-    write : callable, optional
-        ``write(index, out)`` does what ``evaluate`` does, into an array that is there:
-        a pass then needs but one block.
-    dtype : float64 or float32
-        Of what it writes.
+    image_size : int or None
+        Length of an atom's image, should images be asked for (see
+        :func:`.image_size`); as many numbers as rows by default.
+
+    Attributes
+    ----------
+    image : Image or None
+    n_passes : int
+        How often all atoms were correlated with vectors.
+    pool : Pool
+        Threads that share the work.
     """
 
-    def __init__(
-        self,
-        n_atoms: int,
-        n_rows: int,
-        evaluate: Callable[[np.ndarray | slice], np.ndarray],
-        block: int,
-        stored: np.ndarray | None = None,
-        image_size: int | None = None,
-        write: Callable[[slice, np.ndarray], Any] | None = None,
-        dtype: Any = np.float64,
-    ):
-        self._write, self._dtype = write, dtype
+    def __init__(self, n_atoms: int, n_rows: int, image_size: int | None):
         self.n_atoms, self.n_rows = n_atoms, n_rows
         self.image_size = n_rows if image_size is None else image_size
         self.image: Image | None = None
-        self._evaluate, self._block, self._stored = evaluate, block, stored
         self.n_passes = 0
-        self.n_threads = allowed_threads()
-        self._threads = ThreadPoolExecutor(max(1, self.n_threads - 1), "pursuit")
-        self._is_sharing = False
+        self.pool = Pool()
 
-    @property
-    def is_stored(self) -> bool:
-        """Whether the whole matrix is kept in memory."""
-        return self._stored is not None
+    @abstractmethod
+    def values(self, index: np.ndarray) -> np.ndarray:
+        """Return the atoms ``index`` on all rows, one atom per row, in float64."""
 
-    @property
-    def stored(self) -> np.ndarray:
-        """The whole matrix, where it is kept."""
-        assert self._stored is not None
-        return self._stored
-
-    def columns(self, index: np.ndarray) -> np.ndarray:
-        """Return the atoms ``index`` on all rows, one atom a row, in float64."""
-        stored = self._stored
-        block = self._evaluate(index) if stored is None else stored[index]
-        return np.asarray(block, dtype=np.float64)
-
+    @abstractmethod
     def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a matrix of atoms and the rows of it that are the atoms ``index``."""
-        if self._stored is not None:
-            return self._stored, index
-        return self.columns(index), np.arange(len(index))
+
+    @abstractmethod
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield all atoms, block after block, each to be done with before the next."""
 
     def correlate(self, V: np.ndarray) -> np.ndarray:
         """Return ``V @ A.T`` (m, M) for vectors ``V`` (m, l): one pass over the atoms.
@@ -163,28 +141,9 @@ class Atoms:
         def work(part: slice) -> None:
             image.correlate(part, rounded, unit, out)
 
-        n_parts = min(self.n_threads, 1 + self.n_atoms * len(rounded) // _MANY_BYTES)
-        if n_parts == 1:
-            work(slice(0, self.n_atoms))
-            return out
-        bounds = [i * self.n_atoms // n_parts for i in range(n_parts + 1)]
-        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
+        n_parts = 1 + self.n_atoms * len(rounded) // _MANY_BYTES
+        self.pool.split(work, self.n_atoms, min(self.pool.n_threads, n_parts))
         return out
-
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield all atoms, block after block, each to be done with before the next."""
-        if self._stored is not None:
-            yield slice(0, self.n_atoms), self._stored
-            return
-        room = np.empty((self._block if self._write else 0, self.n_rows), self._dtype)
-        for start in range(0, self.n_atoms, self._block):
-            part = slice(start, min(start + self._block, self.n_atoms))
-            if self._write is None:
-                yield part, self._evaluate(part)
-            else:
-                A = room[: part.stop - part.start]
-                self._write(part, A)
-                yield part, A
 
     def _products(self, A: np.ndarray, V: np.ndarray, out: np.ndarray) -> None:
         def work(part: slice) -> None:
@@ -199,45 +158,74 @@ class Atoms:
 
     def _by_threads(self, A: np.ndarray, work: Callable[[slice], None]) -> None:
         """Do ``work`` on slices of the atoms, in as many threads as BLAS may use."""
-        n_pieces = _PIECES * self.n_threads if self.n_threads > 1 else 1
-        n_parts = min(n_pieces, 1 + A.size // 100_000)
-        bounds = np.linspace(0, len(A), n_parts + 1).astype(int)
-        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
+        n_threads = self.pool.n_threads
+        n_pieces = _PIECES * n_threads if n_threads > 1 else 1
+        self.pool.split(work, len(A), min(n_pieces, 1 + A.size // _MANY_VALUES))
 
-    def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Return ``work`` of each item, done by this thread and those of the operator.
 
-        Work that comes to it again, within an item, is done in the thread it is in.
-        """
-        if len(items) == 1 or self.n_threads == 1 or self._is_sharing:
-            return [work(item) for item in items]
-        results: list[Any] = [None] * len(items)
-        left = enumerate(items)
+class StoredAtoms(Atoms):
+    """Atoms that are kept in memory.
 
-        def share() -> None:
-            for i, item in left:
-                results[i] = work(item)
+    Parameters
+    ----------
+    A : ndarray of shape (n_atoms, n_rows)
+    image_size : int, optional
+        As in :class:`Atoms`.
+    """
 
-        self._is_sharing = True
-        n_others = min(self.n_threads, len(items)) - 1
-        others = [self._threads.submit(share) for _ in range(n_others)]
-        try:
-            share()
-        finally:
-            wait(others)
-            self._is_sharing = False
-        for other in others:
-            other.result()
-        return results
+    def __init__(self, A: np.ndarray, image_size: int | None = None):
+        super().__init__(A.shape[0], A.shape[1], image_size)
+        self.A = A
 
-    def matmul(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return ``left @ right``, the columns dealt to the threads."""
-        out = np.empty((left.shape[0], right.shape[1]))
-        n_parts = min(self.n_threads, 1 + left.size * right.shape[1] // 1_000_000)
-        bounds = np.linspace(0, right.shape[1], n_parts + 1).astype(int)
+    def values(self, index: np.ndarray) -> np.ndarray:
+        """Return the atoms ``index`` on all rows, one atom per row, in float64."""
+        return np.asarray(self.A[index], dtype=np.float64)
 
-        def work(part: slice) -> None:
-            out[:, part] = left @ right[:, part]
+    def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a matrix of atoms and the rows of it that are the atoms ``index``."""
+        return self.A, index
 
-        self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
-        return out
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        yield slice(0, self.n_atoms), self.A
+
+
+class ComputedAtoms(Atoms):
+    """Atoms that are computed anew in each pass, a block at a time.
+
+    Parameters
+    ----------
+    n_atoms, n_rows : int
+    evaluate : Evaluate
+    block : int
+        How many atoms are evaluated at a time.
+    image_size : int, optional
+        As in :class:`Atoms`.
+    dtype : float64 or float32
+        Type of a block.
+    """
+
+    def __init__(
+        self,
+        n_atoms: int,
+        n_rows: int,
+        evaluate: Evaluate,
+        block: int,
+        image_size: int | None = None,
+        dtype: Any = np.float64,
+    ):
+        super().__init__(n_atoms, n_rows, image_size)
+        self._evaluate, self._block, self._dtype = evaluate, block, dtype
+
+    def values(self, index: np.ndarray) -> np.ndarray:
+        """Return the atoms ``index`` on all rows, one atom per row, in float64."""
+        return np.asarray(self._evaluate(index), dtype=np.float64)
+
+    def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a matrix of atoms and the rows of it that are the atoms ``index``."""
+        return self.values(index), np.arange(len(index))
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        room = np.empty((self._block, self.n_rows), self._dtype)
+        for start in range(0, self.n_atoms, self._block):
+            part = slice(start, min(start + self._block, self.n_atoms))
+            yield part, self._evaluate(part, room[: part.stop - part.start])

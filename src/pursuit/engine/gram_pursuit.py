@@ -30,7 +30,7 @@ from pursuit.path import OrthogonalPath
 
 from ._gram_loops import take_steps
 from ._scores import Scores
-from .atoms import Atoms
+from .atoms import Atoms, StoredAtoms
 from .problem import Problem, Steps
 
 LEAST_RIDGE = 1e-9
@@ -67,7 +67,10 @@ class GramPursuit(Steps):
         n_targets, size = len(problem.Y), problem.max_steps + self._offset
         self._G, self._D = gram.under(problem.weight)
         # Where no rows are held out, the atoms' values are not asked for.
-        self._A = atoms.stored if len(self._held_out) else self._D
+        self._A = self._D
+        if len(self._held_out):
+            assert isinstance(atoms, StoredAtoms)
+            self._A = atoms.A
         self._P = np.empty((size, atoms.n_atoms))
         self._Q = np.empty((size, len(self._held_out)))
         self._v = problem.held_out[self._held_out]

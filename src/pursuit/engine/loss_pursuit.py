@@ -311,7 +311,7 @@ class LossPursuit(Steps):
         b, n_rows = self._basis_size, self.atoms.n_rows
         if b == len(self.C):
             self._reserve(min(2 * self.n_steps, self.problem.max_steps))
-        self.C[b, :n_rows] = self.atoms.columns(np.array([k]))[0]
+        self.C[b, :n_rows] = self.atoms.values(np.array([k]))[0]
         self.C[b, n_rows:] = 0.0
         if self.problem.alpha > 0:
             row = self.n_steps

@@ -208,7 +208,7 @@ class Pursuit(Steps):
         problem, u = self.problem, self.Q[place]
         is_orthogonal = problem.is_orthogonal
         u[:] = 0.0
-        u[: self.atoms.n_rows] = self.atoms.columns(np.array([k]))[0]
+        u[: self.atoms.n_rows] = self.atoms.values(np.array([k]))[0]
         h, squared = self._take_out_span(k, u, place)
         self.tri[: len(h), place] = h
         squared = max(squared + problem.alpha, _TINY)

@@ -95,7 +95,7 @@ class RandomPursuit(Pursuit):
         """Return the best of those drawn: index, direction, h, squared norm, gain."""
         problem = self.problem
         U = np.zeros((len(drawn), self.Q.shape[1]))
-        U[:, : self.atoms.n_rows] = self.atoms.columns(drawn)
+        U[:, : self.atoms.n_rows] = self.atoms.values(drawn)
         # Norms are those of the atoms less the constant, as in every method.
         const = (U * self._w) @ self.Q[: self._offset].T
         norms = np.einsum("ij,ij,j->i", U, U, self._w) - (const**2).sum(axis=1)
@@ -165,7 +165,7 @@ class RandomLossPursuit(LossPursuit):
             self.stop_reason = None
 
     def _look_at(self, drawn: np.ndarray) -> None:
-        A, metric = self.atoms.columns(drawn), self._choice_metric
+        A, metric = self.atoms.values(drawn), self._choice_metric
         norms = (A * A) @ metric
         among = Candidates(drawn, norms, norms + self.problem.alpha)
         among.leave_out((self._known_directions() * metric) @ A.T)

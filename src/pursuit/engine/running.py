@@ -55,7 +55,7 @@ def _run(
     norms = _initial_norms(atoms, active)
     while active:
         # Threads that hand over the interpreter cost more than small work does.
-        propose_each = atoms.each if active[0].work > _MUCH_WORK else map
+        propose_each = atoms.pool.each if active[0].work > _MUCH_WORK else map
         wanted = list(propose_each(lambda p: p.propose(), active))
         vectors = np.concatenate(wanted)
         answers = atoms.correlate(vectors) if len(vectors) else vectors

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._memory import amount
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import Atoms, StoredAtoms
 from pursuit.engine.gram import Gram, OwnGrams, SharedGram
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, GramPursuit
 from pursuit.engine.loss_pursuit import LossPursuit
@@ -125,10 +125,10 @@ def workbench(
     room = memory - needed if plan.n_redrawn is None else least
     # One image of the atoms for all, and one that each pursuit may need.
     atoms = dictionary.on(X, room, plan.dtype, 1 + len(problems))
-    if not atoms.is_stored:
+    if not isinstance(atoms, StoredAtoms):
         return Workbench(plan, atoms, len(problems))
     image = n_atoms * atoms.image_size
-    left = memory - atoms.stored.nbytes - image
+    left = memory - atoms.A.nbytes - image
     return Workbench(plan, atoms, max(len(problems), left // (one + image)))
 
 
@@ -156,19 +156,19 @@ def _gram(
     n_atoms, n_steps = atoms.n_atoms, problem.max_steps
     if n_pursuits * n_steps < _STEPS_PER_ATOM * n_atoms:
         return None
-    if not (atoms.is_stored and _can_go_by_products(plan, problem)):
+    if not (isinstance(atoms, StoredAtoms) and _can_go_by_products(plan, problem)):
         return None
     if not _keeps_digits(atoms, np.max(weights, axis=0), min(plan.alphas)):
         return None
     n_held_out = int((problem.held_out > 0).sum())
     n_held_out += max(int((w < problem.weight).sum()) for w in weights)
     size = atoms.n_rows, n_atoms, n_steps, len(problem.Y), n_held_out
-    room = _counted(plan.memory) - atoms.stored.nbytes
+    room = _counted(plan.memory) - atoms.A.nbytes
     room -= n_pursuits * GramPursuit.state_bytes(*size)
     takes_many = len(weights) > 1 and n_steps >= _STEPS_PER_ATOM * n_atoms
     for kind in (OwnGrams, SharedGram) if takes_many else (SharedGram,):
         if kind.n_bytes(n_atoms, weights) <= room:
-            return kind(atoms.stored, weights)
+            return kind(atoms.A, weights)
     return None
 
 

@@ -188,7 +188,7 @@ def _bounds(plan: Plan, p: Steps) -> np.ndarray:
     """Return the bounds of the models so far on the rows that count."""
     path = p.path()
     counted = np.flatnonzero(p.problem.weight > 0)
-    K = p.atoms.columns(path.support)[:, counted].T
+    K = p.atoms.values(path.support)[:, counted].T
     rows = positions_of(plan.dictionaries[0].rows[path.support], counted)
     Y = p.problem.Y[:, counted]
     training = Training(Y, rows, len(plan.labels), plan.is_class)

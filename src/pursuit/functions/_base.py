@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from pursuit._memory import amount
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import Atoms, ComputedAtoms, Evaluate, StoredAtoms
 from pursuit.engine.image import image_size
 
 # Functions in a block that is recomputed: enough for matrix products to be efficient.
@@ -18,9 +18,6 @@ _LEAST_BLOCK = 16
 _STORED_BLOCK = 1 << 21
 # Evaluating a block needs about this many block-sized float64 arrays at once.
 _SCRATCH = 2
-
-# evaluate(index, out): the values of some functions on all rows, a function a row.
-Evaluate = Callable[..., np.ndarray]
 
 
 class Functions(ABC):
@@ -125,12 +122,12 @@ class Functions(ABC):
             for part in slices(n_atoms, step):
                 evaluate(part, stored[part])
             size = image_size(n_rows, n_atoms, left // n_images)
-            return Atoms(n_atoms, n_rows, evaluate, n_atoms, stored, size)
+            return StoredAtoms(stored, size)
         size = image_size(n_rows, n_atoms, memory // (2 * n_images))
         memory -= n_images * n_atoms * size
         block = max(_LEAST_BLOCK, int(memory // (8 * _SCRATCH * n_rows)))
         block = min(block, n_atoms)
-        return Atoms(n_atoms, n_rows, evaluate, block, None, size, evaluate, dtype)
+        return ComputedAtoms(n_atoms, n_rows, evaluate, block, size, dtype)
 
     def _checked_hold(self, n_rows: int, memory: int) -> int:
         held = self.held_bytes(n_rows)

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from pursuit.engine.atoms import Evaluate
 from pursuit.kernels import Kernel
 
-from ._base import Evaluate, Functions, room_for
+from ._base import Functions, room_for
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pursuit._threads import allowed_threads, deal
+from pursuit.engine.atoms import Evaluate
 from pursuit.kernels.distances import Rows, paired_rows, squared_distances
 
-from ._base import Evaluate, room_for, slices
+from ._base import room_for, slices
 from ._gaussian_loops import write_oriented, write_varied
 from .centered import Centered
 

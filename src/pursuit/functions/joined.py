@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pursuit._quantiles import lower_quantile
+from pursuit.engine.atoms import Evaluate
 
-from ._base import Evaluate, Functions, room_for
+from ._base import Functions, room_for
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pursuit.engine.atoms import Atoms
+from pursuit.engine.atoms import Atoms, Evaluate, StoredAtoms
 from pursuit.engine.image import image_size
 
-from ._base import Evaluate, Functions
+from ._base import Functions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,4 +201,4 @@ class Columns(Functions):
         """Return the columns as atoms; ``memory`` bounds no copy but this."""
         stored = np.ascontiguousarray(X[:, self.numbers].T, dtype=dtype)
         size = image_size(X.shape[0], len(self), (memory - stored.nbytes) // n_images)
-        return Atoms(len(self), X.shape[0], lambda i: stored[i], 1, stored, size)
+        return StoredAtoms(stored, size)

@@ -1,5 +1,7 @@
 """Compiled steps of the pursuit by inner products (see `gram_pursuit`)."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -21,17 +23,63 @@ def mirror(G):
                     G[i, j] = G[j, i]
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def take_steps(
-    G, D, A, rows, v, alpha, offset, by_norm, tol, floor, n, stop,
-    P, Q, R, roots, loads, c, e, norms, is_open, gain, chosen, gains, errors,
-):  # fmt: skip
-    """Go on from step ``n`` to ``stop``, or as far as there are candidates; return n.
+class Given(NamedTuple):
+    """What does not change from step to step.
 
-    The inner products of the atoms are ``G - D.T @ D``.  ``Q`` and ``R`` are the
-    directions and residues on the held-out ``rows`` of the atoms ``A``, which weigh
-    ``v``.
+    The inner products of the atoms are ``G - D.T @ D``.  ``A`` holds the atoms, and
+    ``rows`` are those that are held out, of weights ``v``.
     """
+
+    G: np.ndarray
+    D: np.ndarray
+    A: np.ndarray
+    rows: np.ndarray
+    v: np.ndarray
+    alpha: float
+    offset: int
+    by_norm: bool
+    tol: float
+    floor: float
+
+
+class State(NamedTuple):
+    """Directions so far: correlations ``P``, values ``Q`` on held-out rows, loads.
+
+    ``R`` are the residues on the held-out rows.
+    """
+
+    P: np.ndarray
+    Q: np.ndarray
+    R: np.ndarray
+    roots: np.ndarray
+    loads: np.ndarray
+
+
+class Standing(NamedTuple):
+    """The candidates, as in `Scores`."""
+
+    c: np.ndarray
+    e: np.ndarray
+    norms: np.ndarray
+    is_open: np.ndarray
+    gain: np.ndarray
+
+
+class Record(NamedTuple):
+    """What is recorded, as in `Steps`."""
+
+    chosen: np.ndarray
+    gains: np.ndarray
+    errors: np.ndarray
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def take_steps(given, n, stop, state, standing, record):
+    """Go from step ``n`` to ``stop``, or until no candidate is left; return where."""
+    G, D, A, rows, v, alpha, offset, by_norm, tol, floor = given
+    P, Q, R, roots, loads = state
+    c, e, norms, is_open, gain = standing
+    chosen, gains, errors = record
     while n < stop:
         k = first_largest(gain)
         if k < 0:

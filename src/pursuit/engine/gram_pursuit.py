@@ -28,7 +28,7 @@ from scipy.linalg import solve_triangular
 
 from pursuit.path import OrthogonalPath
 
-from ._gram_loops import take_steps
+from ._gram_loops import Given, Record, Standing, State, take_steps
 from ._scores import Scores
 from .atoms import Atoms, StoredAtoms
 from .problem import Problem, Steps
@@ -129,32 +129,17 @@ class GramPursuit(Steps):
     def _step(self, scores: Scores) -> None:
         """Take the steps of one round."""
         problem, before = self.problem, self.n_steps
+        given = Given(
+            *(self._G, self._D, self._A, self._held_out, self._v),
+            *(problem.alpha, self._offset, problem.by_norm, problem.tol, scores.floor),
+        )
         self.n_steps = take_steps(
-            self._G,
-            self._D,
-            self._A,
-            self._held_out,
-            self._v,
-            problem.alpha,
-            self._offset,
-            problem.by_norm,
-            problem.tol,
-            scores.floor,
+            given,
             before,
             min(before + _ROUND, problem.max_steps),
-            self._P,
-            self._Q,
-            self._R,
-            self._roots,
-            self._loads,
-            scores.c,
-            scores.e,
-            scores.norms,
-            scores.is_open,
-            scores.gain,
-            self.chosen,
-            self.gains,
-            self.errors,
+            State(self._P, self._Q, self._R, self._roots, self._loads),
+            Standing(scores.c, scores.e, scores.norms, scores.is_open, scores.gain),
+            Record(self.chosen, self.gains, self.errors),
         )
         if problem.judge is not None:
             for n in range(before, self.n_steps):

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import time
 from functools import partial
 
 import numpy as np
@@ -26,7 +27,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pursuit import KMPClassifier, KMPRegressor
+from pursuit import KMPClassifier, KMPRegressor, _interrupts
+from pursuit.engine import gram_pursuit, running
+from pursuit.fitting import engines, procedure
 from pursuit.kernels import Gaussian, Linear
 from pursuit.path import SeparatePaths
 
@@ -713,6 +716,112 @@ def test_an_interrupt_before_the_first_step_is_an_ordinary_one(regression, monke
     with pytest.raises(KeyboardInterrupt):
         model.fit(*regression)
     assert not hasattr(model, "dual_coef_")
+
+
+class Interrupting:
+    """Calls a function, and interrupts at one of the calls."""
+
+    def __init__(self, function, at):
+        self.function, self.at, self.n_calls = function, at, 0
+
+    def __call__(self, *args, **how):
+        self.n_calls += 1
+        if self.n_calls == self.at:
+            raise KeyboardInterrupt
+        return self.function(*args, **how)
+
+
+# Where a fit with a search may be: inside pursuits, and between them.
+PLACES = {
+    "steps": (gram_pursuit, "take_steps"),
+    "norms": (running, "_initial_norms"),
+    "products": (engines, "_gram"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_an_interrupt_at_any_moment_of_a_search_leaves_a_model(
+    regression, monkeypatch, place
+):
+    X, y = regression
+    model = KMPRegressor(max_support=20)
+    module, name = PLACES[place]
+    whole = Interrupting(getattr(module, name), at=0)
+    monkeypatch.setattr(module, name, whole)
+    model.fit(X, y)
+    # The first call is before any step; steps are taken in threads too, hence twice.
+    first = 1 + 2 * 10 if place == "steps" else 2
+    assert whole.n_calls > first
+    for at in np.unique(np.linspace(first, whole.n_calls, 5).astype(int)):
+        monkeypatch.setattr(module, name, Interrupting(whole.function, at))
+        monkeypatch.setattr(_interrupts, "_latest", [-np.inf])
+        with pytest.warns(UserWarning, match="interrupted"):
+            model.fit(X, y)
+        assert model.n_support_ > 0
+        assert np.isfinite(model.predict(X)).all()
+
+
+def test_an_interrupt_of_the_first_trial_leaves_its_curves(regression, monkeypatch):
+    def steps(*args):
+        n = take_steps(*args)
+        if n >= 12:
+            raise KeyboardInterrupt
+        return n
+
+    take_steps = gram_pursuit.take_steps
+    monkeypatch.setattr(gram_pursuit, "take_steps", steps)
+    monkeypatch.setattr(gram_pursuit, "_ROUND", 4)
+    with pytest.warns(UserWarning, match="search was interrupted"):
+        model = KMPRegressor(max_support=50).fit(*regression)
+    assert 0 < model.n_support_ <= 12
+    assert len(model.search_) == 1
+    assert model.stop_reason_.startswith("interrupted")
+
+
+def test_an_interrupt_between_search_and_model(regression, monkeypatch):
+    wanted = KMPRegressor(max_support=20).fit(*regression)
+    monkeypatch.setattr(procedure, "run", Interrupting(procedure.run, at=1))
+    with pytest.warns(UserWarning, match="interrupted after its search"):
+        model = KMPRegressor(max_support=20).fit(*regression)
+    np.testing.assert_array_equal(model.support_, wanted.support_)
+
+
+def test_two_interrupts_end_a_search(regression, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_interrupts, "_latest", [time.monotonic()])
+    monkeypatch.setattr(gram_pursuit, "take_steps", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        KMPRegressor(max_support=20).fit(*regression)
+
+
+def test_interrupts_of_compiled_functions_are_interrupts():
+    def unpack():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    with pytest.raises(KeyboardInterrupt), _interrupts.plain_interrupts():
+        unpack()
+    with pytest.raises(SystemError), _interrupts.plain_interrupts():
+        raise SystemError
+
+
+def test_why_a_path_ends_where_candidates_do(regression):
+    X, y = regression
+    how = {"selection": None, "alpha": 1e-3, "gamma": 0.1}
+    model = KMPRegressor(max_support=len(X) + 10, **how).fit(X, y)
+    assert model.stop_reason_.startswith("complete: every candidate")
+    assert model.path_.stop_reason == "complete"
+    few = KMPRegressor(max_support=40, n_candidates=15, **how).fit(X, y)
+    assert few.n_support_ == 15
+    assert few.stop_reason_.startswith("complete")
+    some = KMPRegressor(max_support=10, **how).fit(X, y)
+    assert some.stop_reason_.startswith("max_support")
+    chosen = KMPRegressor(max_support=60).fit(X, y)
+    assert chosen.stop_reason_.startswith(chosen.path_.stop_reason)
 
 
 # -- callbacks ---------------------------------------------------------------------

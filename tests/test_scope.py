@@ -228,7 +228,7 @@ def test_every_class_has_its_own_size(data):
 
 def test_an_interrupted_choice_of_the_size(data, monkeypatch):
     def interrupted(*_):
-        raise choice.SearchInterrupted
+        raise choice.CutShort([])
 
     monkeypatch.setattr(choice, "compare", interrupted)
     with pytest.warns(UserWarning, match="choice of a size was interrupted"):

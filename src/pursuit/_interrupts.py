@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # Seconds within which a second interrupt belongs to the first.
 _TOGETHER = 2.0
@@ -15,3 +17,17 @@ def is_repeated() -> bool:
     now = time.monotonic()
     before, _latest[0] = _latest[0], now
     return now - before < _TOGETHER
+
+
+@contextmanager
+def plain_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt for what a compiled function makes of one.
+
+    An interrupt that comes while its arguments are unpacked ends in a SystemError.
+    """
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise

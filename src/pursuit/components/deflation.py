@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pursuit._interrupts import is_repeated
+from pursuit._interrupts import is_repeated, plain_interrupts
 from pursuit._threads import one_blas_thread
 from pursuit.engine.atoms import Atoms
 
@@ -181,7 +181,7 @@ def run(
     passes through.
     """
     try:
-        with one_blas_thread():
+        with one_blas_thread(), plain_interrupts():
             while choice.n_steps < max_steps:
                 if (reason := stop()) is not None:
                     return reason

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pursuit._interrupts import is_repeated
+from pursuit._interrupts import is_repeated, plain_interrupts
 from pursuit._memory import return_freed_memory
 from pursuit._threads import one_blas_thread
 
@@ -37,7 +37,7 @@ def run(
     """
     return_freed_memory()
     try:
-        with one_blas_thread():
+        with one_blas_thread(), plain_interrupts():
             _run(atoms, pursuits, watch or (lambda _: None))
     except KeyboardInterrupt:
         for p in pursuits:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._interrupts import is_repeated
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 
-from .curves import SearchInterrupted
 from .plan import Plan
 from .scope import scope_of_search
-from .search import Trial, compare, lowest, search
+from .search import CutShort, Trial, compare, lowest, search
 
 # How far sizes are tried again, with all functions: a little beyond what was best with
 # some of them, of which it takes more.
@@ -34,6 +34,8 @@ class Choice:
         On each path; None where the paths themselves will tell.
     trials : list of Trial
         All that was compared.
+    is_cut_short : bool
+        Whether the user interrupted it.
     """
 
     dictionary: Functions
@@ -41,6 +43,7 @@ class Choice:
     max_steps: int
     sizes: list[int] | None
     trials: list[Trial]
+    is_cut_short: bool = False
 
 
 def choose(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Choice:
@@ -50,28 +53,22 @@ def choose(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Choice:
     if not plan.folds or not (plan.selection == "cv" or plan.has_choice):
         first = plan.dictionaries[0], plan.alphas[0]
         return Choice(*first, plan.max_steps, None, [])
-    trials, place, is_whole = _searched(plan, X, Y, weight)
-    best, dictionary = lowest(trials), plan.dictionaries[place]
-    if not is_whole and plan.selection == "cv":
+    scope = scope_of_search(plan, X, Y, weight)
+    found = search(scope.plan, scope.X, scope.problems)
+    trials, best, is_cut_short = found.trials, lowest(found.trials), found.is_cut_short
+    place = list(scope.plan.dictionaries).index(best.dictionary)
+    dictionary, is_whole = plan.dictionaries[place], scope.plan is plan
+    if plan.selection == "cv" and not is_whole and not is_cut_short:
         again = _again(plan, X, plan.problems(Y, weight), dictionary, best)
-        if again is not None:
-            trials.append(again)
-            best = again
-    elif not is_whole or plan.selection not in ("cv", "validation"):
-        return Choice(dictionary, best.alpha, plan.max_steps, None, trials)
+        is_cut_short = again is None
+        best = again or best
+        trials = [*trials, best] if again else trials
+    elif not (plan.selection == "cv" or (plan.selection == "validation" and is_whole)):
+        steps = plan.max_steps
+        return Choice(dictionary, best.alpha, steps, None, trials, is_cut_short)
     max_steps = max(1, *(len(curve.mean) - 1 for curve in best.curves))
     sizes = best.sizes(plan.tolerance)
-    return Choice(dictionary, best.alpha, max_steps, sizes, trials)
-
-
-def _searched(
-    plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray
-) -> tuple[list[Trial], int, bool]:
-    """Return all trials, the place of the best width, and whether all was looked at."""
-    scope = scope_of_search(plan, X, Y, weight)
-    trials = search(scope.plan, scope.X, scope.problems)
-    place = list(scope.plan.dictionaries).index(lowest(trials).dictionary)
-    return trials, place, scope.plan is plan
+    return Choice(dictionary, best.alpha, max_steps, sizes, trials, is_cut_short)
 
 
 def _again(
@@ -87,8 +84,11 @@ def _again(
         for p, n in zip(problems, furthest, strict=True)
     ]
     try:
-        return compare(plan, X, problems, [(dictionary, [best.alpha])])[0]
-    except SearchInterrupted:
+        ((again,),) = compare(plan, X, problems, [(dictionary, [best.alpha])])
+        return again
+    except (CutShort, KeyboardInterrupt) as stop:
+        if not isinstance(stop, CutShort) and is_repeated():
+            raise
         warnings.warn(
             "The choice of a size was interrupted; the one that was best in the search "
             "is used.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -58,7 +59,17 @@ class Curve:
 
 
 class SearchInterrupted(Exception):  # noqa: N818 -- not an error
-    """The user stopped the search; what was compared before still counts."""
+    """The user stopped the search; what was compared before still counts.
+
+    Parameters
+    ----------
+    curves : list of list of Curve
+        As far as they went: for each of the first ridges one for each problem.
+    """
+
+    def __init__(self, curves: list[list[Curve]]) -> None:
+        super().__init__()
+        self.curves = curves
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +129,10 @@ def shared_curves(
             for group in groups:
                 _stop_when_hopeless(group)
 
-        _run_in_batches(bench, [p for group in groups for p in group], look)
+        is_whole = _run_in_batches(bench, [p for g in groups for p in g], look)
+        if not is_whole:
+            curves += [_curve(group) for group in takewhile(_has_begun, groups)]
+            raise SearchInterrupted(_by_ridge(curves, len(problems)))
         curves += [_curve(group) for group in groups]
     return _by_ridge(curves, len(problems))
 
@@ -143,7 +157,8 @@ def separate_curves(
         pursuits = [
             bench.pursuit(without(task, part, weight, folds.sites)) for task in tasks
         ]
-        _run_in_batches(bench, pursuits)
+        if not _run_in_batches(bench, pursuits):
+            raise SearchInterrupted([])
         for group, p in zip(groups, pursuits, strict=True):
             group.append(p)
     return _by_ridge([_curve(group) for group in groups], len(problems))
@@ -153,20 +168,30 @@ def _run_in_batches(
     bench: Workbench,
     pursuits: list[Steps],
     watch: Callable[[Sequence[Steps]], None] | None = None,
-) -> None:
-    """Run as many pursuits at once as the memory allows, and keep their records."""
+) -> bool:
+    """Run as many pursuits at once as the memory allows, and keep their records.
+
+    Return whether they came to an end: False if the user interrupted them.
+    """
     size = max(1, bench.n_at_once)
     for start in range(0, len(pursuits), size):
         batch = pursuits[start : start + size]
         run(bench.atoms, batch, watch)
-        if any(p.stop_reason == "interrupted" for p in batch):
-            raise SearchInterrupted
         for p in batch:
             p.release()
+        if any(p.stop_reason == "interrupted" for p in batch):
+            return False
+    return True
 
 
 def _by_ridge(curves: list[Curve], n_problems: int) -> list[list[Curve]]:
-    return [curves[i : i + n_problems] for i in range(0, len(curves), n_problems)]
+    """Return the curves of each ridge, as far as all problems have one."""
+    n_whole = len(curves) // n_problems * n_problems
+    return [curves[i : i + n_problems] for i in range(0, n_whole, n_problems)]
+
+
+def _has_begun(group: list[Steps]) -> bool:
+    return all(p.n_steps > 0 or _is_spent(p) for p in group)
 
 
 def _group_errors(group: list[Steps], length: int) -> np.ndarray:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pursuit._interrupts import is_repeated
 from pursuit._progress import Progress
 from pursuit.bounds.paths import Training, bound_curve, positions_of
 from pursuit.engine.problem import Problem, Steps
@@ -23,7 +25,7 @@ from pursuit.engine.running import run
 from pursuit.functions import Functions
 from pursuit.path import Path
 
-from .choice import choose
+from .choice import Choice, choose
 from .curves import Curve
 from .engines import final_pursuits
 from .held_out import held_out_errors, leave_one_out_errors, left_of, without
@@ -39,6 +41,7 @@ REASONS = {
     "truncated": "truncated: the first steps of a longer path",
     "exhausted": "exhausted: no remaining candidate lies outside the span of the "
     "chosen ones by more than tol and is correlated with the residue",
+    "complete": "complete: every candidate is in the model",
     "exact": "exact: the training loss cannot fall further",
     "empty": "empty: without any point the held-out error or the bound was lowest",
     "patience": "patience: the held-out error, or the bound, stopped falling",
@@ -101,8 +104,13 @@ def fit(
         left = left_of(fold, weight)
         problems = [without(p, fold, left, plan.sites) for p in problems]
         dictionary = plan.without_targets(dictionary, left)
-    pursuits = _pursue(plan, X, problems, dictionary, on_step)
-    paths = [plan.path_of(p) for p in pursuits]
+    pursue = partial(_pursue, plan, X, problems, dictionary, on_step)
+    pursuits = _with_patience(pursue) if choice.trials else pursue()
+    reasons = [_reason(plan, choice, p) for p in pursuits]
+    paths = [
+        replace(plan.path_of(p), stop_reason=reason)
+        for p, reason in zip(pursuits, reasons, strict=True)
+    ]
     if _chooses_own_size(plan):
         chosen = [_own_size(plan, p) for p in pursuits]
         paths = [
@@ -113,16 +121,39 @@ def fit(
     elif sizes is None:
         sizes = [len(path) for path in paths]
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
-    reason = _reason(pursuits, choice.max_steps < plan.max_steps)
+    # Where several paths ended differently, the first of the reasons tells.
+    why = next(text for reason, text in REASONS.items() if reason in reasons)
     # Nothing was chosen, although there was something to choose.
     if not any(sizes) and any(paths) and not _is_cut_off(pursuits):
-        reason = REASONS["empty"]
-    return Fit(
-        dictionary, plan.labels, choice.alpha, paths, sizes, choice.trials, reason
-    )
+        why = REASONS["empty"]
+    return Fit(dictionary, plan.labels, choice.alpha, paths, sizes, choice.trials, why)
 
 
 # -- the final pursuit -------------------------------------------------------------
+
+
+def _with_patience(pursue: Callable[[], list[Steps]]) -> list[Steps]:
+    """Return the final pursuits even if they were interrupted before the first step.
+
+    What a search has chosen is worth a second try.
+    """
+    try:
+        return pursue()
+    except NothingYet:
+        pass
+    except KeyboardInterrupt:
+        if is_repeated():
+            raise
+    warnings.warn(
+        "The fit was interrupted after its search; the model that this chose is fitted "
+        "nevertheless. Press Ctrl-C twice within two seconds to end the fit.",
+        stacklevel=4,
+    )
+    return pursue()
+
+
+class NothingYet(KeyboardInterrupt):
+    """A first interrupt that came before the first step."""
 
 
 def _pursue(
@@ -152,7 +183,7 @@ def _pursue(
     if any(p.stop_reason == "interrupted" for p in pursuits):
         n_steps = sum(p.n_steps for p in pursuits)
         if not n_steps:
-            raise KeyboardInterrupt
+            raise NothingYet
         warnings.warn(
             f"The fit was interrupted after {n_steps} steps; the model is the one "
             "found so far. Press Ctrl-C twice within two seconds to end what is around "
@@ -227,10 +258,14 @@ def _is_cut_off(pursuits: list[Steps]) -> bool:
     return any(p.stop_reason in ("interrupted", "callback") for p in pursuits)
 
 
-def _reason(pursuits: list[Steps], is_shortened: bool) -> str:
-    """Return why the paths end: the first of the reasons that holds for any."""
-    found = {p.stop_reason for p in pursuits}
-    if is_shortened:
-        # The path ends where the folds' errors had stopped falling.
-        found = {"patience" if r == "max_support" else r for r in found}
-    return next(text for reason, text in REASONS.items() if reason in found)
+def _reason(plan: Plan, choice: Choice, p: Steps) -> str:
+    """Return why a path ends, in a word."""
+    if choice.is_cut_short:
+        return "interrupted"
+    if p.stop_reason != "max_support":
+        return p.stop_reason or "unfinished"
+    n_candidates = np.count_nonzero(p.problem.candidates)
+    if p.problem.is_orthogonal and p.n_steps == n_candidates:
+        return "complete"
+    # The path ends where the folds' errors had stopped falling.
+    return "patience" if choice.max_steps < plan.max_steps else "max_support"

@@ -16,6 +16,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from pursuit._interrupts import is_repeated
 from pursuit._progress import Progress
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
@@ -43,15 +44,28 @@ class Trial:
         return [curve.best(tolerance) for curve in self.curves]
 
 
-def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
-    """Return every trial that was made."""
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Every trial that was made, and whether the user cut the search short."""
+
+    trials: list[Trial]
+    is_cut_short: bool = False
+
+
+def search(plan: Plan, X: Any, problems: list[Problem]) -> Search:
+    """Compare widths and ridges."""
     trials: list[Trial] = []
     with Progress(None, "search", plan.verbose, unit="trial") as progress:
         try:
             for pairs in _stages(plan, trials):
-                trials += compare(plan, X, problems, pairs)
-                progress.show(len(trials), error=lowest(trials).error)
-        except SearchInterrupted:
+                for found in compare(plan, X, problems, pairs):
+                    trials += found
+                    progress.show(len(trials), error=lowest(trials).error)
+        except (CutShort, KeyboardInterrupt) as stop:
+            if isinstance(stop, CutShort):
+                trials = trials or stop.trials
+            elif is_repeated():
+                raise
             if not trials:
                 raise KeyboardInterrupt from None
             warnings.warn(
@@ -59,7 +73,16 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
                 "compared so far is used.",
                 stacklevel=7,
             )
-    return trials
+            return Search(trials, is_cut_short=True)
+    return Search(trials)
+
+
+class CutShort(Exception):  # noqa: N818 -- not an error
+    """A first interrupt, and the trials as far as it let them go."""
+
+    def __init__(self, trials: list[Trial]) -> None:
+        super().__init__()
+        self.trials = trials
 
 
 def lowest(trials: list[Trial]) -> Trial:
@@ -93,19 +116,21 @@ def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Function
 # -- comparing ---------------------------------------------------------------------
 
 
-def compare(plan: Plan, X: Any, problems: list[Problem], pairs: Pairs) -> list[Trial]:
-    """Return a trial for each dictionary and ridge."""
+def compare(
+    plan: Plan, X: Any, problems: list[Problem], pairs: Pairs
+) -> Iterator[list[Trial]]:
+    """Yield the trials of each dictionary, one for each of its ridges."""
     n_jobs = min(effective_n_jobs(plan.n_jobs), len(pairs))
     if n_jobs <= 1:
-        found = [_trials(plan, X, problems, *pair) for pair in pairs]
-    else:
-        # Threads share the data; each gets its share of the memory and of BLAS.
-        share = replace(plan, memory=plan.memory // n_jobs)
-        with threadpool_limits(max(1, effective_n_jobs(-1) // n_jobs)):
-            found = Parallel(n_jobs=n_jobs, prefer="threads")(
-                delayed(_trials)(share, X, problems, *pair) for pair in pairs
-            )
-    return [trial for trials in found for trial in trials]
+        for pair in pairs:
+            yield _trials(plan, X, problems, *pair)
+        return
+    # Threads share the data; each gets its share of the memory and of BLAS.
+    share = replace(plan, memory=plan.memory // n_jobs)
+    with threadpool_limits(max(1, effective_n_jobs(-1) // n_jobs)):
+        yield from Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_trials)(share, X, problems, *pair) for pair in pairs
+        )
 
 
 def _trials(
@@ -115,18 +140,33 @@ def _trials(
     dictionary: Functions,
     alphas: Sequence[float],
 ) -> list[Trial]:
+    def trials(curves: list[list[Curve]]) -> list[Trial]:
+        return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=False)]
+
+    try:
+        return trials(_curves(plan, X, problems, dictionary, alphas))
+    except SearchInterrupted as stop:
+        raise CutShort(trials(stop.curves)) from None
+
+
+def _curves(
+    plan: Plan,
+    X: Any,
+    problems: list[Problem],
+    dictionary: Functions,
+    alphas: Sequence[float],
+) -> list[list[Curve]]:
+    """Return held-out curves, for each ridge one for each problem."""
     folds = Folds(plan.folds, plan.sites)
     if plan.relearn is None:
         bench = workbench(plan, dictionary, X, problems)
-        curves = shared_curves(bench, problems, folds, alphas)
-    else:
+        return shared_curves(bench, problems, folds, alphas)
 
-        def bench_of(weight: np.ndarray) -> Workbench:
-            own = plan.without_targets(dictionary, weight)
-            return workbench(plan, own, X, problems)
+    def bench_of(weight: np.ndarray) -> Workbench:
+        own = plan.without_targets(dictionary, weight)
+        return workbench(plan, own, X, problems)
 
-        curves = separate_curves(bench_of, problems, folds, alphas)
-    return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=True)]
+    return separate_curves(bench_of, problems, folds, alphas)
 
 
 def as_table(trials: Sequence[Trial]) -> list[dict[str, Any]]:

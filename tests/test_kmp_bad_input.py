@@ -108,6 +108,7 @@ BAD = [
     ("dtype", "real"),
     ("dtype", 3),
     ("tol", -1e-3),
+    ("tol", 1.0),
     ("tol", 2.0),
     ("tol", np.nan),
     ("tol", "small"),
@@ -580,6 +581,14 @@ def test_kernels_that_do_not_square_take_any_scale(make, how, factor):
         np.testing.assert_allclose(found, wanted)
     else:
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("how", [{}, {"alpha": 0.0, "selection": None}])
+@pytest.mark.parametrize("factor", [1e-200, 1e-160, 1e160, 1e200])
+def test_given_matrices_of_extreme_scale_are_told(factor, how):
+    K = factor * rbf_kernel(X)
+    with pytest.raises(ValueError, match="to be squared.*scale"):
+        KMPRegressor("precomputed", **how).fit(K, X[:, 0])
 
 
 @pytest.mark.parametrize("factor", [2.0**-400, 2.0**400, 2.0**500])

@@ -323,6 +323,32 @@ def test_losses_of_ones_own(numbers, blobs):
     assert not hasattr(model, "predict_proba")
 
 
+class Kinked(Loss):
+    """The absolute value as it is: no curvature but at one point."""
+
+    def value(self, y, f):
+        return np.abs(y - f)
+
+    def gradient(self, y, f):
+        return np.sign(f - y)
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({}, "loss=Kinked.*no curvature.*smooth it"),
+        ({"value": lambda self, y, f: np.abs(y - f).sum()}, r"value.*of shape \(\)"),
+        ({"value": lambda self, y, f: y + np.nan}, "value.*is NaN or infinite"),
+        ({"gradient": lambda self, y, f: y + np.nan}, "gradient.*is NaN or infinite"),
+        ({"gradient": lambda self, y, f: y[0]}, "gradient.*of shape"),
+    ],
+)
+def test_losses_that_cannot_be_fitted(numbers, methods, message):
+    loss = type("Kinked", (Kinked,), methods)()
+    with pytest.raises(ValueError, match=message):
+        KMPRegressor(loss=loss, **FAST).fit(*numbers)
+
+
 def test_the_default_search_compares_by_the_loss(blobs):
     X, y = blobs
     model = KMPClassifier(loss="logistic", max_support=8, cv=3).fit(X, y)

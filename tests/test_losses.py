@@ -286,6 +286,7 @@ def broken(**methods):
         (broken(curvature=lambda self, y, f: np.ones_like(f)), "curvature.*not the"),
         (broken(value=lambda self, y, f: np.sum((y - f) ** 4)), "shape of f"),
         (broken(weights=lambda self, y, f: -np.ones_like(f)), "weights.*negative"),
+        (broken(weights=lambda self, y, f: 0.0 * f), "weights.*0 nearly everywhere"),
         (broken(start=lambda self, y, w: 0.0 * y), "start.*a number for each"),
         (broken(coupling=lambda self, y, f: f[0]), "coupling.*must have the shape"),
         (broken(coupling=lambda self, y, f: 1 + 0 * f), "derivative in two outputs"),

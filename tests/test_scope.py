@@ -266,11 +266,41 @@ def test_of_many_rows_some_are_candidates_by_default(data, monkeypatch, rng):
     assert len(candidates(X, Y)) == 45
 
 
+# -- ridges ------------------------------------------------------------------------
+
+
+def ridges(model):
+    return sorted({row["alpha"] for row in model.search_})
+
+
 def test_ridges_grow_with_more_than_a_hundred_thousand_rows(data):
     X, y = data
-    alphas = {row["alpha"] for row in KMPRegressor(max_support=5).fit(X, y).search_}
-    assert alphas == {1e-4, 1e-3, 1e-2, 1e-1, 1.0}
-    weight = np.full(300, 1e6 / 300)
-    model = KMPRegressor(max_support=5).fit(X, y, weight)
-    alphas = sorted({row["alpha"] for row in model.search_})
-    np.testing.assert_allclose(alphas, [1e-3, 1e-2, 1e-1, 1.0, 10.0])
+    noise = y + 10 * np.random.default_rng(0).standard_normal(len(y))
+    assert ridges(KMPRegressor(max_support=5).fit(X, noise)) == [
+        *(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    ]
+    model = KMPRegressor(max_support=5).fit(X, noise, np.full(300, 1e6 / 300))
+    np.testing.assert_allclose(ridges(model), [1e-3, 1e-2, 1e-1, 1.0, 10.0])
+
+
+def test_smaller_ridges_are_tried_while_they_are_better():
+    X, y = make_friedman1(200, noise=0.0, random_state=0)
+    model = KMPRegressor().fit(X, y)
+    tried = np.log10(ridges(model))
+    np.testing.assert_allclose(np.diff(tried), 1.0)
+    assert -8.01 < tried[0] < -4.5
+    given = KMPRegressor(alpha=1e-4).fit(X, y)
+    lowest = [min(np.min(row["errors"]) for row in m.search_) for m in (model, given)]
+    assert lowest[0] < 0.9 * lowest[1]
+    # The last one tried was no better, unless it is the smallest that may be.
+    assert model.alpha_ > ridges(model)[0] or tried[0] < -7.5
+
+
+@pytest.mark.parametrize("factor", [1 / 300, 1e-6, 1e-100])
+def test_small_weights_mean_their_ratios_only(data, factor):
+    X, y = data
+    weight = np.random.default_rng(0).integers(1, 4, len(y)) / 3.0
+    model = KMPRegressor(max_support=20).fit(X, y, weight)
+    other = KMPRegressor(max_support=20).fit(X, y, factor * weight)
+    np.testing.assert_array_equal(other.support_, model.support_)
+    np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-6)

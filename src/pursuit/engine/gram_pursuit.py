@@ -16,7 +16,9 @@ directions, and the directions' values on them go along.
 *Digits.*  A squared norm outside the span is known up to round-off of the whole one,
 where :class:`.Pursuit` knows it up to round-off of its own.  A ridge
 keeps it above ``alpha``; where that is at least :data:`LEAST_RIDGE` of the largest
-squared norm, gains are right to six digits or more.
+squared norm, gains are right to six digits or more.  Trials that only rank widths and
+ridges may go down to :data:`LEAST_TRIAL_RIDGE`: their held-out errors were right to a
+hundredth or better.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from ._scores import Scores
 from .atoms import Atoms, StoredAtoms
 from .problem import Problem, Steps
 
-LEAST_RIDGE = 1e-9
+LEAST_RIDGE, LEAST_TRIAL_RIDGE = 1e-9, 1e-11
 
 # Steps taken a round.
 _ROUND = 16

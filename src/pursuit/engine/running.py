@@ -16,6 +16,18 @@ from .problem import Steps
 # Operations from which on pursuits propose in threads.
 _MUCH_WORK = 1e6
 
+# Squared norms below this have lost digits.
+_SMALLEST = 1e-290
+
+_VALUES = (
+    "The functions of the dictionary (kernels on training points, columns, features …) "
+    "have values"
+)
+_SCALE = (
+    "scale the features, for instance with StandardScaler, or the matrix that was "
+    "computed beforehand."
+)
+
 
 def run(
     atoms: Atoms,
@@ -79,10 +91,8 @@ def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndar
     needs_image = any(p.needs_image for p in pursuits)
     norms = atoms.squared_norms(np.array(list(weights.values())), needs_image)
     if not np.isfinite(norms).all():
-        raise ValueError(
-            "Some functions of the dictionary (kernels on training points, features …) "
-            "have values too large to be squared, beyond 1e150 or so: scale the "
-            "features, for instance with StandardScaler."
-        )
+        raise ValueError(f"{_VALUES} too large to be squared, beyond 1e150: {_SCALE}")
+    if norms.max() < _SMALLEST and atoms.values(np.arange(min(atoms.n_atoms, 8))).any():
+        raise ValueError(f"{_VALUES} too small to be squared, below 1e-145: {_SCALE}")
     by_weight = dict(zip(weights, norms, strict=True))
     return {id(p): by_weight[id(p.problem.weight)] for p in pursuits}

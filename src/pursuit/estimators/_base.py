@@ -24,6 +24,7 @@ from pursuit.fitting.plan import Plan
 from pursuit.fitting.search import as_table
 from pursuit.functions import Functions
 from pursuit.losses import as_loss
+from pursuit.losses.laws import check_on_targets
 from pursuit.path import Path, SeparatePaths
 
 from ._callbacks import CallbackSupport, StepReporter
@@ -118,6 +119,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         fitted = weight > 0
         loss.check_targets(Y[:, fitted])
         loss = loss.bind(Y, weight)
+        check_on_targets(loss, Y[:, fitted], weight[fitted])
         self._loss = loss
         score = self._score(X, y, is_class, is_shared)
         task = Task(X, Y, folded, weight, groups, loss, score, is_class, is_shared)

@@ -12,6 +12,7 @@ from pursuit._parameters import WHOLE, is_word, random_numbers, row_count
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Sample
+from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE
 from pursuit.engine.problem import Judge
 from pursuit.fitting.held_out import Sites
 from pursuit.fitting.plan import Plan
@@ -32,6 +33,8 @@ from ._splits import check_groups, held_out_rows
 
 # Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+# The smallest that is tried, for as long as smaller ones are better.
+LEAST_ALPHA = 1e-8
 # Other losses, flat where least squares are steep, want stronger ones.
 LOSS_RIDGE = 10.0
 
@@ -41,10 +44,6 @@ CV_ROWS = 10_000
 # Of more than this many rows, "auto" makes so many the candidates; fewer where their
 # values on all rows would be more than so many, and at least two for each step.
 AUTO_CANDIDATES, AUTO_VALUES = 10_000, 5 * 10**8
-
-# Ridges compared are at least this share of the rows' number, or inner products would
-# not have digits enough: 1e-4 for 100 000 rows.
-_RIDGE_A_ROW = 1e-9
 
 # What tells turns from folds: seeds are smaller.
 _TURNS = 1 << 32
@@ -100,7 +99,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     dictionaries = learned(dictionary, sample)
     first = _middle_three(len(dictionaries))
     middle = dictionaries[first[len(first) // 2]]
-    alphas = _alphas(estimator.alpha, task, middle)
+    alphas, least_alpha = _alphas(estimator.alpha, task, middle, len(distinct))
     selection = _selection(estimator, len(distinct))
     compares = len(dictionaries) * len(alphas) > 1
     n_bounded = len(task.Y) if task.is_shared else 1
@@ -109,6 +108,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
         relearn=relearner(dictionary, sample),
         first_widths=first,
         alphas=alphas,
+        least_alpha=least_alpha,
         sites=Sites(set_of_row, sets_of_atoms(middle, set_of_row)),
         labels=labels(middle),
         turns=np.append(turns, -1)[set_of_row],
@@ -123,7 +123,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
         method=estimator.method,
         backfit_every=int(estimator.backfit_every),
         fit_intercept=sample.fit_intercept,
-        tol=_settings.number("tol", estimator.tol, low=0.0, high=1.0),
+        tol=_settings.tol(estimator.tol),
         max_steps=_settings.max_steps(estimator, len(distinct), len(middle)),
         is_class=task.is_class,
         is_shared=task.is_shared,
@@ -230,17 +230,29 @@ def _selection(estimator: Any, n_distinct: int) -> str | None:
     return estimator.selection
 
 
-def _alphas(alpha: Any, task: Task, dictionary: Functions) -> list[float]:
-    """Return the ridges to compare, or the only one."""
+def _alphas(
+    alpha: Any, task: Task, dictionary: Functions, n_distinct: int
+) -> tuple[list[float], float]:
+    """Return the ridges to compare, or the only one, and how low a search may go."""
     if not is_word(alpha, "cv"):
-        return [_settings.number("alpha", alpha, low=0.0, word="cv")]
+        value = _settings.number("alpha", alpha, low=0.0, word="cv")
+        return [value], value
     # A kernel s times as large has coefficients s times as small.
     scale = dictionary.scale(task.X, task.weight)
     scale = scale if 0 < scale < np.inf else 1.0
-    if type(task.loss) is not Squared:
+    total = float(task.weight.sum())
+    # Weights are numbers of rows; where these are small, only their ratios are meant.
+    unit = min(1.0, total / n_distinct)
+    n_rows = total / unit
+    is_squared = type(task.loss) is Squared
+    if not is_squared:
         scale *= LOSS_RIDGE * _loss_unit(task.loss, task.Y, task.weight)
-    more = max(1.0, _RIDGE_A_ROW * float(task.weight.sum()) / min(ALPHAS))
-    return [more * scale * a for a in ALPHAS]
+    more = max(1.0, LEAST_RIDGE * n_rows / min(ALPHAS))
+    alphas = [more * unit * scale * a for a in ALPHAS]
+    # Large data are fitted by inner products, which need a larger ridge than trials.
+    digits = LEAST_RIDGE if n_distinct > CV_ROWS else LEAST_TRIAL_RIDGE
+    least = unit * scale * max(LEAST_ALPHA, 4 * digits * n_rows)
+    return alphas, least if is_squared else alphas[0]
 
 
 def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:

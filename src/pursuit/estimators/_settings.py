@@ -99,6 +99,16 @@ def max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
     return wanted if estimator.method == "basic" else min(wanted, n_candidates)
 
 
+def tol(value: Any) -> float:
+    """Return the share of a squared norm that must be left outside the span."""
+    if not is_number(value) or not 0.0 <= value < 1.0:
+        raise ValueError(
+            f"tol={value!r} must be a number of at least 0 and below 1: the share of a "
+            "function's squared norm that must lie outside the span of the chosen ones."
+        )
+    return float(value)
+
+
 def tolerance(value: Any) -> float | str:
     """Return how much worse than the best a smaller size may be."""
     if is_word(value, "1se"):

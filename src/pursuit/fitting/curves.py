@@ -111,7 +111,7 @@ def shared_curves(
     """
     # One array for each fold: pursuits know by it that they share norms.
     weights = folds.weights(problems[0].weight)
-    longest = max(problems, key=lambda p: p.max_steps)
+    longest = replace(max(problems, key=lambda p: p.max_steps), alpha=min(alphas))
     tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
     bench = bench.with_products(longest, weights, len(weights) * len(tasks))
     n_tasks = max(1, bench.n_at_once // max(1, len(weights)))

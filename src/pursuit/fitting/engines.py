@@ -19,7 +19,7 @@ import numpy as np
 from pursuit._memory import amount
 from pursuit.engine.atoms import Atoms, StoredAtoms
 from pursuit.engine.gram import Gram, OwnGrams, SharedGram
-from pursuit.engine.gram_pursuit import LEAST_RIDGE, GramPursuit
+from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE, GramPursuit
 from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.moments import MomentPursuit, Moments
 from pursuit.engine.problem import Problem, Steps
@@ -84,7 +84,8 @@ class Workbench:
         Parameters
         ----------
         problem : Problem
-            Of the longest pursuit; all are alike except for weights and ridges.
+            Of the longest pursuit, with the smallest ridge of all; otherwise they
+            differ in their weights only.
         weights : list of ndarrays of shape (l,)
             The weights of the pursuits.
         n_pursuits : int
@@ -158,7 +159,9 @@ def _gram(
         return None
     if not (isinstance(atoms, StoredAtoms) and _can_go_by_products(plan, problem)):
         return None
-    if not _keeps_digits(atoms, np.max(weights, axis=0), min(plan.alphas)):
+    # Several weights are those of folds, whose pursuits only rank.
+    least = LEAST_TRIAL_RIDGE if len(weights) > 1 else LEAST_RIDGE
+    if not _keeps_digits(atoms, np.max(weights, axis=0), problem.alpha, least):
         return None
     n_held_out = int((problem.held_out > 0).sum())
     n_held_out += max(int((w < problem.weight).sum()) for w in weights)
@@ -177,10 +180,12 @@ def _can_go_by_products(plan: Plan, problem: Problem) -> bool:
     return problem.is_least_squares and problem.is_orthogonal and not is_drawn
 
 
-def _keeps_digits(atoms: Atoms, weight: np.ndarray, alpha: float) -> bool:
+def _keeps_digits(
+    atoms: Atoms, weight: np.ndarray, alpha: float, least: float = LEAST_RIDGE
+) -> bool:
     """Return whether a ridge is large enough to go by inner products."""
     largest = atoms.squared_norms(weight[None]).max()
-    return bool(0 < LEAST_RIDGE * largest <= alpha < np.inf)
+    return bool(0 < least * largest <= alpha < np.inf)
 
 
 # -- moments of the rows -----------------------------------------------------------

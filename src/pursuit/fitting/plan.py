@@ -33,6 +33,8 @@ class Plan:
         Which of them are compared first.
     alphas : sequence of float
         The ridges to compare, in order.
+    least_alpha : float
+        How low a search may go where the lowest of them is the best.
     sites : Sites
         Where the atoms are centred.
     labels : ndarray of int
@@ -79,6 +81,7 @@ class Plan:
     relearn: Callable[[np.ndarray], list[Functions]] | None
     first_widths: Sequence[int]
     alphas: Sequence[float]
+    least_alpha: float
     sites: Sites
     labels: np.ndarray
     turns: np.ndarray

@@ -1,8 +1,9 @@
 """Widths and ridges, compared by the same folds as the sizes.
 
 One after the other: a few widths at the middle ridge, and further ones for as long as
-the error falls; then all ridges at the best width; then its neighbours at the best
-ridge.  In trials this chose as well as the whole grid, for a fraction of its pursuits.
+the error falls; then all ridges at the best width, and smaller ones for as long as
+the error falls; then its neighbours at the best ridge.  In trials this chose as well as
+the whole grid, for a fraction of its pursuits.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from pursuit.functions import Functions
 from .curves import Curve, Folds, SearchInterrupted, separate_curves, shared_curves
 from .engines import Workbench, workbench
 from .plan import Plan
+
+# How many times smaller the next ridge is, where the smallest was the best.
+_SMALLER = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +105,8 @@ def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
         yield [(dictionary, [middle]) for dictionary in beside]
     if others := [alpha for alpha in plan.alphas if alpha != middle]:
         yield [(lowest(trials).dictionary, others)]
+        while (alpha := _below_best(plan, trials)) is not None:
+            yield [(lowest(trials).dictionary, [alpha])]
         alpha = lowest(trials).alpha
         yield [(d, [alpha]) for d in _beside_best(plan, trials, alpha)]
 
@@ -111,6 +117,14 @@ def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Function
     at = list(plan.dictionaries).index(lowest(trials).dictionary)
     beside = plan.dictionaries[max(0, at - 1) : at + 2]
     return [dictionary for dictionary in beside if dictionary not in tried]
+
+
+def _below_best(plan: Plan, trials: list[Trial]) -> float | None:
+    """Return a smaller ridge, if the best one is the smallest that was tried."""
+    smallest = min(trial.alpha for trial in trials)
+    alpha = smallest / _SMALLER
+    is_next = lowest(trials).alpha == smallest and alpha >= plan.least_alpha
+    return alpha if is_next else None
 
 
 # -- comparing ---------------------------------------------------------------------

@@ -193,7 +193,9 @@ class Columns(Functions):
         """Return the squared mean of the diagonal of a kernel matrix."""
         if not self.on_rows:
             return super().scale(X, weight)
-        return float(weight @ np.abs(np.diagonal(X)) / weight.sum()) ** 2
+        mean = weight @ np.abs(np.diagonal(X)) / weight.sum()
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.square(mean))
 
     def on(
         self, X: Any, memory: int, dtype: Any = np.float64, n_images: int = 1

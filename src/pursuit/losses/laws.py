@@ -12,6 +12,14 @@ from ._base import Loss
 
 _STEP = 1e-6
 
+# Share of samples at which a loss must have some curvature.
+_LEAST_CURVED = 0.05
+
+CURVE = (
+    "smooth it, as Absolute does, and define curvature(y, f), or give weights(y, f): "
+    "the curvature of a parabola that lies above the loss and touches it."
+)
+
 
 def check_loss(loss: Loss, n_samples: int = 200, seed: int = 0) -> None:
     """Raise an AssertionError that names the law which a loss breaks.
@@ -34,6 +42,30 @@ def check_loss(loss: Loss, n_samples: int = 200, seed: int = 0) -> None:
     if loss.is_convex:
         _check_convex(loss, y, f)
     _check_start(loss, y)
+
+
+def check_on_targets(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> None:
+    """Raise a ValueError if a loss cannot be fitted to these targets (T, l)."""
+    F = np.repeat(loss.start(Y, weight)[:, None], Y.shape[1], axis=1)
+    shapes = {"value": (Y.shape, Y.shape[1:]), "gradient": (Y.shape,)}
+    for name, allowed in shapes.items():
+        found = getattr(loss, name)(Y, F)
+        shape = np.shape(found)
+        if shape not in allowed:
+            raise ValueError(
+                f"loss={loss}: {name}(y, f) returned an array of shape {shape} for f "
+                f"of shape {F.shape}; pursuit.losses.check_loss tells what is expected."
+            )
+        if not np.isfinite(found).all():
+            raise ValueError(
+                f"loss={loss}: {name}(y, f) is NaN or infinite at the constant model "
+                "on these targets."
+            )
+    if not np.any(loss.weights(Y, F) > 0):
+        raise ValueError(
+            f"loss={loss} has no curvature at the constant model, so that no step can "
+            f"be found: {CURVE}"
+        )
 
 
 def _samples(loss: Loss, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -103,7 +135,12 @@ def _check_curvatures(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
     assert near.mean() > 0.99, _say(
         "curvature(y, f) is not the derivative of gradient(y, f)", loss, found, wanted
     )
-    assert np.all(loss.weights(y, f) >= 0), f"{loss}: weights(y, f) are negative"
+    weights = loss.weights(y, f)
+    assert np.all(weights >= 0), f"{loss}: weights(y, f) are negative"
+    assert np.mean(weights > 0) > _LEAST_CURVED, (
+        f"{loss}: weights(y, f) are 0 nearly everywhere, so that no step can be found; "
+        f"{CURVE}"
+    )
 
 
 def _check_coupling(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:

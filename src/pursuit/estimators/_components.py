@@ -164,29 +164,3 @@ def _sample_size(value: Any, n_rows: int) -> int:
     if is_word(value, "auto"):
         return SAMPLED_ROWS
     return row_count("subsample", value, n_rows, ("auto", None))
-
-
-PARAMETERS = """degree : int, default=3
-        Of the kernel "poly".
-    coef0 : float, default=1.0
-        Of the kernel "poly" (and of "sigmoid", which is an error where it is not
-        positive semi-definite).
-    subsample : int, float, "auto" or None, default="auto"
-        On how many random rows (a number or a share) the choice is made: they are the
-        candidates, and the criterion is summed over them. All else is computed from
-        all rows. "auto": all rows up to 5000, else 5000 of them. None: all.
-    n_candidates : int or None, default=None
-        How many candidates are drawn anew at each step; 59 find one of the best 5 %
-        with 95 % certainty. None: all, for the exact choice.
-    tol : float, default=1e-10
-        A row whose squared distance from the span of the chosen ones is below this
-        share of ``k(x, x)`` (at the least 1e-13, for rounding) counts as inside.
-    max_memory : int, str or None, default=None
-        What the fit may use: bytes, or a text such as "1 GiB". None: half of the free
-        memory. Kernel values that do not fit are computed again at each pass, with
-        the same result.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the sample and the candidates drawn. With None they are fixed.
-    verbose : int or bool, default=0
-        Whether to show a progress bar. Ctrl-C ends the choice with the points found so
-        far and a warning."""

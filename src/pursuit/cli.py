@@ -1,9 +1,10 @@
 """The command ``pursuit``.
 
-A subcommand is one entry of ``COMMANDS``: its name, a line about it, what adds its
-options to a parser and what runs it. What runs it returns nothing on success and
-raises ``OSError`` or ``CommandError`` for what the user can put right; such an error
-becomes one line and exit status 1. Wrong usage is status 2, Ctrl-C status 130.
+A subcommand is one entry of ``COMMANDS``: its name, a summary, a function that adds
+its options to a parser, and a function that runs it. The latter returns nothing on
+success and raises ``OSError`` or ``CommandError`` for problems that the user can fix;
+such an error becomes one line and exit status 1. Wrong usage is status 2, Ctrl-C
+status 130.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ OPTIONAL_PACKAGES = ("matplotlib", "tqdm", "pandas", "polars", "fastrvm")
 
 
 class CommandError(Exception):
-    """What the user can put right; shown as one line, without a traceback."""
+    """A problem that the user can fix; shown as one line, without a traceback."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: its options and what it does."""
+    """A subcommand: its name, summary, options and action."""
 
     name: str
     summary: str
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("pursuit: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (CommandError, OSError) as error:
@@ -62,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _plain(error: Exception) -> str:
-    """Say what went wrong, without the number of a system error."""
+    """Return the message of an error, without the number of a system error."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)
@@ -118,7 +119,7 @@ def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="reduced versions, labelled so: all within minutes",
+        help="run reduced versions, labeled as such: all within minutes",
     )
     parser.add_argument(
         "--partial",

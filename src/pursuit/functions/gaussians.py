@@ -184,5 +184,5 @@ class OrientedGaussianFunctions(_Gaussians):
 
 
 def _floor(dtype: Any) -> float:
-    """Return the smallest normal value of the type; smaller values become 0."""
+    """Return the value below which results become 0, to avoid subnormal float32."""
     return float(np.finfo(np.float32).tiny) if np.dtype(dtype) == np.float32 else 0.0

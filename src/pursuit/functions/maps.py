@@ -198,7 +198,7 @@ class Columns(Functions):
     def on(
         self, X: Any, memory: int, dtype: Any = np.float64, n_images: int = 1
     ) -> Atoms:
-        """Return the columns as atoms."""
+        """Return a copy of the columns as atoms; images get the rest of the memory."""
         stored = np.ascontiguousarray(X[:, self.numbers].T, dtype=dtype)
         size = image_size(X.shape[0], len(self), (memory - stored.nbytes) // n_images)
         return Atoms(len(self), X.shape[0], lambda i: stored[i], 1, stored, size)

@@ -6,13 +6,13 @@ from numba import njit
 from ._loops import REORDER, reduce_residue, subtract, update
 from .ties import first_largest
 
-# Blocks of a transposition: both sides stay in the first-level cache.
+# Block size of a transposition: both sides stay in the first-level cache.
 _BLOCK = 32
 
 
 @njit(cache=True, nogil=True)
 def mirror(G):
-    """Copy what is above the diagonal of a square matrix to below it."""
+    """Copy the upper triangle of a square matrix to the lower."""
     n = G.shape[0]
     for i0 in range(0, n, _BLOCK):
         for j0 in range(0, i0 + 1, _BLOCK):
@@ -26,11 +26,11 @@ def take_steps(
     G, D, A, rows, v, alpha, offset, by_norm, tol, floor, n, stop,
     P, Q, R, roots, loads, c, e, norms, is_open, gain, chosen, gains, errors,
 ):  # fmt: skip
-    """Go on from step ``n`` to ``stop``, or as far as there are candidates; return n.
+    """Take the steps from ``n`` to ``stop``, or until candidates run out; return n.
 
-    The inner products of the atoms are ``G - D.T @ D``.  ``Q`` and ``R`` are the
-    directions and residues on the held-out ``rows`` of the atoms ``A``, which weigh
-    ``v``.
+    The inner products of the atoms are ``G - D.T @ D``. ``Q`` and ``R`` are the
+    directions and residues on the held-out ``rows`` of the atoms ``A``, which have
+    weights ``v``.
     """
     while n < stop:
         k = first_largest(gain)

@@ -1,8 +1,8 @@
-"""Atoms bound to rows: the operator that a pursuit reads, stored or recomputed.
+"""Atoms on the training rows, as an operator: stored, or recomputed in blocks.
 
-A pursuit asks three things of its dictionary, and only these: some columns, the
-correlations of every atom with a few vectors, and squared norms.  Atoms are kept as
-the *rows* of ``A`` (M, l), so that one atom is contiguous in memory.
+A pursuit needs three things from its dictionary: some columns, the correlations of all
+atoms with a few vectors, and squared norms. Atoms are the *rows* of ``A`` (M, l), so
+that one atom is contiguous in memory.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .image import Image
 # From this many vectors on, BLAS is faster than the compiled loop (in float64).
 _MANY = 32
 
-# From this size of an image on, threads share it.
+# From this size in bytes on, an image is read in several threads.
 _MANY_BYTES = 3_000_000
 
-# Pieces of work for each thread: several, since a core may be busy with other things.
+# Pieces of work for each thread: several, because a core may be busy otherwise.
 _PIECES = 4
 
 
@@ -37,19 +37,19 @@ class Atoms:
     n_atoms, n_rows : int
     evaluate : callable
         ``evaluate(index)`` returns the atoms ``index`` (array or slice) on all rows,
-        one atom a row.
+        one atom per row.
     block : int
-        How many atoms are evaluated at a time.
+        Number of atoms evaluated at a time.
     stored : ndarray of shape (n_atoms, n_rows), optional
-        All of them, where they fit the memory.
+        All atoms, if they fit the memory.
     image_size : int, optional
-        Numbers an atom of their image, should one be asked for (see
-        :func:`.image_size`); as many as rows by default.
+        Numbers per atom in their image, if one is requested (see :func:`.image_size`);
+        by default the number of rows.
     write : callable, optional
-        ``write(index, out)`` does what ``evaluate`` does, into an array that is there:
-        a pass then needs but one block.
+        ``write(index, out)`` is ``evaluate`` into an existing array, so that a pass
+        needs only one block.
     dtype : float64 or float32
-        Of what it writes.
+        Type of the array that ``write`` fills.
     """
 
     def __init__(
@@ -75,31 +75,31 @@ class Atoms:
 
     @property
     def is_stored(self) -> bool:
-        """Whether the whole matrix is kept in memory."""
+        """Whether the whole matrix is stored in memory."""
         return self._stored is not None
 
     @property
     def stored(self) -> np.ndarray:
-        """The whole matrix, where it is kept."""
+        """The whole matrix, if it is stored."""
         assert self._stored is not None
         return self._stored
 
     def columns(self, index: np.ndarray) -> np.ndarray:
-        """Return the atoms ``index`` on all rows, one atom a row, in float64."""
+        """Return the atoms ``index`` on all rows, one atom per row, in float64."""
         stored = self._stored
         block = self._evaluate(index) if stored is None else stored[index]
         return np.asarray(block, dtype=np.float64)
 
     def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a matrix of atoms and the rows of it that are the atoms ``index``."""
+        """Return a matrix that contains the atoms ``index``, and their rows in it."""
         if self._stored is not None:
             return self._stored, index
         return self.columns(index), np.arange(len(index))
 
     def correlate(self, V: np.ndarray) -> np.ndarray:
-        """Return ``V @ A.T`` (m, M) for vectors ``V`` (m, l): one pass over the atoms.
+        """Return ``V @ A.T`` (m, M) for vectors ``V`` (m, l).
 
-        Sums are float64 whatever the storage.
+        This takes one pass over the atoms. Sums are float64 for any storage type.
         """
         m = len(V)
         n_padded = 1 if m == 1 else -(-m // 2) * 2
@@ -114,7 +114,7 @@ class Atoms:
     def squared_norms(self, W: np.ndarray, needs_image: bool = False) -> np.ndarray:
         """Return ``sum_i W[j, i] A[k, i]**2`` (m, M) for weightings ``W`` (m, l).
 
-        The image, if it is needed and not there yet, is made on the same trip.
+        An image that is needed and does not exist yet is made in the same pass.
         """
         out = np.empty((len(W), self.n_atoms))
         image = None
@@ -136,7 +136,7 @@ class Atoms:
     def image_of_rests(self, P: np.ndarray, Q: np.ndarray, used: np.ndarray) -> Image:
         """Return an image of ``(A - P.T @ Q) * used``.
 
-        ``Q`` and ``used`` may have more columns than there are rows; there atoms are 0.
+        ``Q`` and ``used`` may have more columns than there are rows; atoms are 0 there.
         """
         is_whole = self.image_size == self.n_rows
         size = len(used) if is_whole else self.image_size
@@ -156,7 +156,7 @@ class Atoms:
         return image
 
     def scan(self, image: Image, v: np.ndarray) -> np.ndarray:
-        """Return about the inner products (M,) of imaged atoms with a vector."""
+        """Return approximate inner products (M,) of the imaged atoms with a vector."""
         rounded, unit = image.rounded(v[: image.n_rows])
         out = np.empty(self.n_atoms)
 
@@ -172,7 +172,7 @@ class Atoms:
         return out
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield all atoms, block after block, each to be done with before the next."""
+        """Yield all atoms in blocks; each block is valid only until the next."""
         if self._stored is not None:
             yield slice(0, self.n_atoms), self._stored
             return
@@ -198,16 +198,16 @@ class Atoms:
         self._by_threads(A, work)
 
     def _by_threads(self, A: np.ndarray, work: Callable[[slice], None]) -> None:
-        """Do ``work`` on slices of the atoms, in as many threads as BLAS may use."""
+        """Call ``work`` on slices of the atoms, in as many threads as BLAS may use."""
         n_pieces = _PIECES * self.n_threads if self.n_threads > 1 else 1
         n_parts = min(n_pieces, 1 + A.size // 100_000)
         bounds = np.linspace(0, len(A), n_parts + 1).astype(int)
         self.each(work, [slice(i, j) for i, j in pairwise(bounds)])
 
     def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Return ``work`` of each item, done by this thread and those of the operator.
+        """Return ``work(item)`` for each item, computed in this and the other threads.
 
-        Work that comes to it again, within an item, is done in the thread it is in.
+        Nested calls, from within an item, run in the calling thread.
         """
         if len(items) == 1 or self.n_threads == 1 or self._is_sharing:
             return [work(item) for item in items]
@@ -231,7 +231,7 @@ class Atoms:
         return results
 
     def matmul(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return ``left @ right``, the columns dealt to the threads."""
+        """Return ``left @ right``, with the columns divided among the threads."""
         out = np.empty((left.shape[0], right.shape[1]))
         n_parts = min(self.n_threads, 1 + left.size * right.shape[1] // 1_000_000)
         bounds = np.linspace(0, right.shape[1], n_parts + 1).astype(int)

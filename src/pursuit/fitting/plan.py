@@ -1,4 +1,4 @@
-"""What a fit was asked to do, with every name and default resolved."""
+"""The plan of a fit, with all names and defaults resolved."""
 
 from __future__ import annotations
 
@@ -25,75 +25,75 @@ from pursuit.path import Path
 from .selection import Sites
 from .stopping import Patience
 
-# What is not counted: vectors in flight, copies that live for a moment, code; of small
-# budgets a share.
+# Memory not accounted for (temporary vectors and copies, code), and the share of a
+# small budget that may be planned with.
 _UNCOUNTED, _COUNTED_SHARE = 32 << 20, 0.7
 
-# A block of atoms that is recomputed has at least this many.
+# Minimum number of atoms in a recomputed block.
 _LEAST_BLOCK = 64
 
-# All inner products of atoms are worth their while where there are this many steps to
-# take for each atom, and those under each fold's weights where it takes so many itself.
+# Computing all inner products of atoms pays if there are this many steps per atom in
+# all pursuits together; computing them for each fold, if it takes so many by itself.
 _STEPS_AN_ATOM = 0.25
 
-# On this many rows, with no more atoms a step than this, it takes less time to sum up
-# all inner products than to keep directions on the rows.
+# From this many rows on, and up to this many atoms per step, summing all inner products
+# is faster than keeping directions on the rows.
 _MANY_ROWS, _MOMENTS_A_STEP = 20_000, 6
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a fit was asked to do.
+    """The resolved settings of a fit.
 
     Attributes
     ----------
     dictionaries : sequence of Functions
         One for each width that may be compared, from wide to narrow.
     relearn : callable or None
-        Where the functions depend on the targets: makes the dictionaries from the
-        rows of positive weight, given the weights.
+        Makes the dictionaries again from the rows of positive weight, given the
+        weights; None if the functions do not depend on the targets.
     first_widths : sequence of int
-        Which of them are compared first.
+        Indices of the widths that are compared first.
     alphas : sequence of float
-        The ridges to compare, in order.
+        Ridges to compare, in order.
     sites : Sites
-        Where the atoms are centred.
+        Sets of equal rows on which the atoms are centered.
     labels : ndarray of int
-        The number by which a path knows each atom: its training row, where each has
-        a row of its own, or else its place in the dictionary.
+        Label of each atom on a path: its training row if all these differ, else its
+        position in the dictionary.
     turns : ndarray of int of shape (l,)
-        When each row's turn is, where only some serve: as good as random, equal rows
-        at once, -1 for rows that are as if absent.
+        Random priority of each row, used when only a subsample is needed; equal rows
+        share one, -1 for rows of weight 0.
     folds : list of arrays
-        Where each fold holds rows out, as in :func:`.without`; one
-        only for a single held-out part.
+        Held-out rows of each fold, as in :func:`.without`; a single fold for one
+        held-out part.
     has_own_folds : bool
-        Whether these are random parts, any of which is as good as another.
+        Whether these are random parts, which are interchangeable.
     selection : {"cv", "validation", "loo", "bound", None}
     tolerance : float or "1se"
         As in :meth:`.Curve.best`.
     patience : Patience
-        When "validation", "loo" and "bound" give up.
+        When "validation", "loo" and "bound" stop.
     bound : BoundRule
-        What "bound" lowers.
+        Bound that "bound" minimizes.
     loss : Loss
     score : callable or None
-        Judges held-out rows instead of the loss.
+        Score of held-out rows, used instead of the loss.
     method, backfit_every, fit_intercept, tol
         As in :class:`.Problem`.
     max_steps : int
     is_class : bool
-        Whether the targets stand for classes.
+        Whether the targets encode classes.
     is_shared : bool
-        One support for all outputs, or one for each.
+        Whether all outputs share one support.
     n_redrawn : int or None
-        Candidates drawn anew at each step.
+        Number of candidates drawn anew at each step.
     seed : int
-        Of these draws.
+        Seed of these draws.
     memory : int
         Bytes that the fit may use.
     dtype : float64 or float32
-        Of stored kernel values.
+        Type of stored kernel values.
     n_jobs : int or None
     verbose : int or bool
     """
@@ -167,28 +167,28 @@ class Plan:
         return drawing(atoms, problem, self.n_redrawn, rng)
 
     def without_targets(self, dictionary: Functions, weight: np.ndarray) -> Functions:
-        """Return a dictionary as it is without the targets of rows of weight zero."""
+        """Return the dictionary, relearned without the targets of rows of weight 0."""
         if self.relearn is None:
             return dictionary
         return self.relearn(weight)[list(self.dictionaries).index(dictionary)]
 
     def path_of(self, pursuit: Steps) -> Path:
-        """Return a pursuit's path so far, its atoms by their labels."""
+        """Return a pursuit's path so far, with labeled atoms."""
         path = pursuit.path()
         return replace(path, atoms=self.labels[path.atoms])
 
     def moment_pursuits(
         self, dictionary: Functions, X: Any, problems: list[Problem]
     ) -> list[Steps] | None:
-        """Return pursuits by moments of the rows, if these had better go by them.
+        """Return pursuits by moments of the rows if these are faster, else None.
 
-        That is where there are few functions, and many rows or little memory.
+        They are with few functions, and many rows or little memory.
         """
         problem, n_atoms, n_rows = problems[0], len(self.labels), X.shape[0]
         n_steps, n_targets = problem.max_steps, sum(len(p.Y) for p in problems)
         if n_atoms > _MOMENTS_A_STEP * n_steps or not self._goes_by_products(problem):
             return None
-        # Judges look at rows, and "loo" is read off the directions on them.
+        # Judges need values on rows, and "loo" needs the directions on rows.
         if problem.judge is not None or self.selection == "loo":
             return None
         stored = n_atoms * n_rows * np.dtype(self.dtype).itemsize
@@ -201,7 +201,7 @@ class Plan:
         needed += sum(GramPursuit.state_bytes(*size, len(p.Y), 0) for p in problems)
         if needed + held > self._counted_memory:
             return None
-        # Of the atoms themselves only norms are asked, and bounds those of a model.
+        # The atoms themselves are needed only for norms, and for the bounds of a model.
         room = min(self._counted_memory - needed, held + 2 * _LEAST_BLOCK * 8 * n_rows)
         atoms = dictionary.on(X, room, self.dtype)
         if not self._has_digits(atoms, problem.weight, problem.alpha):
@@ -220,11 +220,11 @@ class Plan:
     def bind(
         self, dictionary: Functions, X: Any, problems: Sequence[Problem]
     ) -> tuple[Atoms, int]:
-        """Return the atoms, and how many pursuits the memory allows beside them."""
+        """Return the atoms, and the number of pursuits that fit into the memory."""
         n_rows, n_atoms = len(problems[0].weight), len(self.labels)
         kind = Pursuit if problems[0].is_least_squares else LossPursuit
         size = max(p.max_steps for p in problems), len(problems[0].Y)
-        # Redrawn candidates leave nothing behind.
+        # Redrawn candidates are not kept.
         one = kind.state_bytes(n_rows, self.n_redrawn or n_atoms, *size)
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
@@ -238,9 +238,9 @@ class Plan:
                 "max_memory, or lower max_support, n_candidates or the number of "
                 "functions."
             )
-        # Redrawn candidates are evaluated as they are drawn: nothing to store.
+        # Redrawn candidates are evaluated when drawn, and not stored.
         room = memory - needed if self.n_redrawn is None else least
-        # One image of the atoms for all, and one that each pursuit may need.
+        # One shared image of the atoms, and one that each pursuit may need.
         atoms = dictionary.on(X, room, self.dtype, 1 + len(problems))
         if not atoms.is_stored:
             return atoms, len(problems)
@@ -251,17 +251,17 @@ class Plan:
     def gram(
         self, atoms: Atoms, problem: Problem, weights: list[np.ndarray], n_pursuits: int
     ) -> Gram | None:
-        """Return the inner products of the atoms, if pursuits had better go by them.
+        """Return the inner products of the atoms if pursuits are faster by them.
 
         Parameters
         ----------
         atoms : Atoms
         problem : Problem
-            Like which all pursuits are, except for weights and ridges.
+            The problem of all pursuits, except for weights and ridges.
         weights : list of ndarrays
-            Theirs.
+            Weights of the pursuits.
         n_pursuits : int
-            How many there are at once.
+            Number of pursuits at a time.
         """
         n_atoms, n_steps = atoms.n_atoms, problem.max_steps
         if n_pursuits * n_steps < _STEPS_AN_ATOM * n_atoms:
@@ -282,17 +282,17 @@ class Plan:
         return None
 
     def _goes_by_products(self, problem: Problem) -> bool:
-        """Return whether steps could go by inner products of the atoms."""
+        """Return whether the problem can be solved by inner products of the atoms."""
         is_drawn = self.n_redrawn is not None
         return problem.is_least_squares and problem.is_orthogonal and not is_drawn
 
     def _has_digits(self, atoms: Atoms, weight: np.ndarray, alpha: float) -> bool:
-        """Return whether a ridge is large enough to go by inner products."""
+        """Return whether inner products are precise enough with this ridge."""
         largest = atoms.squared_norms(weight[None]).max()
         return bool(0 < LEAST_RIDGE * largest <= alpha < np.inf)
 
     @property
     def _counted_memory(self) -> int:
-        """The bytes that may be planned with."""
+        """The bytes that may be allocated."""
         share = int(_COUNTED_SHARE * self.memory)
         return max(share, int(0.95 * self.memory) - _UNCOUNTED)

@@ -1,8 +1,9 @@
-"""Widths and ridges, compared by the same folds as the sizes.
+"""Search for width and ridge, on the same folds as the sizes.
 
-One after the other: a few widths at the middle ridge, and further ones for as long as
-the error falls; then all ridges at the best width; then its neighbours at the best
-ridge.  In trials this chose as well as the whole grid, for a fraction of its pursuits.
+The search compares a few widths at the middle ridge, and further ones for as long as
+the error falls; then all ridges at the best width; then its neighbors at the best
+ridge. In experiments this was as good as the whole grid, for a fraction of the
+pursuits.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .selection import (
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A width and a ridge, and the held-out errors they gave, a curve a problem."""
+    """A width and a ridge with their held-out errors, one curve per problem."""
 
     dictionary: Functions
     alpha: float
@@ -51,7 +52,7 @@ class Trial:
 
 
 def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
-    """Return every trial that was made."""
+    """Return all trials."""
     trials: list[Trial] = []
     with Progress(None, "search", plan.verbose, unit="trial") as progress:
         try:
@@ -70,7 +71,7 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
 
 
 def lowest(trials: list[Trial]) -> Trial:
-    """Return the trial of lowest error."""
+    """Return the trial with the lowest error."""
     return min(trials, key=lambda trial: trial.error)
 
 
@@ -78,7 +79,7 @@ Pairs = list[tuple[Functions, list[float]]]
 
 
 def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
-    """Yield what to compare next, looking at the trials made so far."""
+    """Yield the pairs to compare next, given the trials so far."""
     middle = plan.alphas[len(plan.alphas) // 2]
     yield [(plan.dictionaries[i], [middle]) for i in plan.first_widths]
     while beside := _beside_best(plan, trials, middle):
@@ -90,7 +91,7 @@ def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
 
 
 def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Functions]:
-    """Return the best width's neighbours that were not yet tried with this ridge."""
+    """Return the widths next to the best that were not tried with this ridge yet."""
     tried = [trial.dictionary for trial in trials if trial.alpha == alpha]
     at = list(plan.dictionaries).index(lowest(trials).dictionary)
     beside = plan.dictionaries[max(0, at - 1) : at + 2]
@@ -106,7 +107,7 @@ def compare(plan: Plan, X: Any, problems: list[Problem], pairs: Pairs) -> list[T
     if n_jobs <= 1:
         found = [_trials(plan, X, problems, *pair) for pair in pairs]
     else:
-        # Threads share the data; each gets its share of the memory and of BLAS.
+        # Threads share the data, and divide the memory and the threads of BLAS.
         share = replace(plan, memory=plan.memory // n_jobs)
         with threadpool_limits(max(1, effective_n_jobs(-1) // n_jobs)):
             found = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -150,7 +151,7 @@ def _curves_apart(
     dictionary: Functions,
     alphas: Sequence[float],
 ) -> list[list[Curve]]:
-    """Return the curves where each fold has a dictionary of its own."""
+    """Return the curves if each fold has its own dictionary."""
 
     def bind(weight: np.ndarray) -> tuple[Atoms, int]:
         return plan.bind(plan.without_targets(dictionary, weight), X, problems)

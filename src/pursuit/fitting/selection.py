@@ -1,4 +1,4 @@
-"""How large the model is: held-out errors along pursuits, and the size they choose.
+"""Held-out errors along pursuits, and the size that they choose.
 
 Held-out rows are rows of weight zero (see :mod:`.engine.pursuit`): every fold and
 every ridge of one dictionary is a pursuit over the same atoms, and all of them share
@@ -19,7 +19,7 @@ from pursuit.engine.running import run
 
 from .stopping import Patience
 
-# Cross-validated paths go on this much longer than their best size so far.
+# How far cross-validated paths continue beyond their best size so far.
 CV_PATIENCE = Patience(steps=30, share=1.0)
 
 
@@ -31,21 +31,20 @@ class Curve:
     standard_error: np.ndarray
 
     def best(self, tolerance: float | str = 0.0) -> int:
-        """Return the size of the lowest error, or the smallest one near it.
+        """Return the smallest size whose error is close to the lowest.
 
         Parameters
         ----------
         tolerance : float or "1se"
-            The smallest size whose error is within this share of the lowest, or
-            within one standard error of it.
+            The error may exceed the lowest by this share, or by one standard error.
         """
         return self.smallest(self.limit(tolerance))
 
     def limit(self, tolerance: float | str) -> float:
-        """Return the error up to which a smaller size would do."""
+        """Return the largest error that a smaller size may have."""
         if tolerance == "1se":
             return self.lowest + float(self.standard_error[self.mean.argmin()])
-        # Scores, with their signs turned, are negative.
+        # Negated scores are negative.
         return self.lowest + abs(self.lowest) * float(tolerance)
 
     def smallest(self, limit: float) -> int:
@@ -58,32 +57,32 @@ class Curve:
         return float(self.mean.min())
 
 
-# -- what is held out ----------------------------------------------------------------
+# -- held-out rows and atoms ---------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Sites:
-    """Where atoms are centred: sets of equal rows.
+    """Sets of equal rows, on which atoms are centered.
 
     Attributes
     ----------
     of_rows : ndarray of int of shape (l,)
-        The set of each row, -1 for rows that are as if absent.
+        Set of each row, -1 for rows of weight 0.
     of_atoms : ndarray of int of shape (M,)
-        The set on which each atom is centred, -1 for atoms that are not on rows.
+        Set on which each atom is centered, -1 for atoms that are not on rows.
     """
 
     of_rows: np.ndarray
     of_atoms: np.ndarray
 
     def open_atoms(self, weight: np.ndarray) -> np.ndarray:
-        """Return which atoms may be chosen where only some rows have weight.
+        """Return which atoms may be chosen if only some rows have weight.
 
-        An atom stays open if it is also centred on a row that is fitted, or on none.
+        An atom stays open if it is centered on a row that is fitted, or on none.
         """
         present = np.zeros(self.of_rows.max(initial=-1) + 2, dtype=bool)
         present[self.of_rows[weight > 0]] = True
-        present[-1] = True  # the place of -1
+        present[-1] = True  # index -1: atoms that are not on rows
         return present[self.of_atoms]
 
 
@@ -100,26 +99,26 @@ def held_out_curves(
     make: Callable[[Atoms, Problem], Steps],
     n_at_once: int,
 ) -> list[list[Curve]]:
-    """Return the held-out curves, for each ridge one for each problem.
+    """Return the held-out curves: for each ridge, one for each problem.
 
-    All the pursuits that the memory allows run at once and share their passes.
+    As many pursuits as the memory allows run at once and share their passes.
 
     Parameters
     ----------
     atoms : Atoms
     problems : sequence of Problem
-        On all rows; each fold gives its rows weight 0 and does not choose them.
+        Problems on all rows; each fold gives its rows weight 0 and closes their atoms.
     folds : sequence of ndarray of shape (l,)
         As in :func:`without`.
     weights : sequence of ndarray of shape (l,)
-        What each fold leaves, :func:`left_of` it; pursuits that share it share its
-        norms.
+        Weights that each fold leaves (see :func:`left_of`); pursuits with the same
+        array share the norms.
     sites : Sites
     alphas : sequence of float
     make : callable
         Makes a pursuit from atoms and a problem.
     n_at_once : int
-        How many pursuits the memory allows at a time.
+        Number of pursuits that the memory allows at a time.
     """
     tasks = [(alpha, problem) for alpha in alphas for problem in problems]
     n_tasks = max(1, n_at_once // max(1, len(folds)))
@@ -156,11 +155,11 @@ def separate_curves(
     alphas: Sequence[float],
     make: Callable[[Atoms, Problem], Steps],
 ) -> list[list[Curve]]:
-    """Return the curves of :func:`held_out_curves` where each fold has its own atoms.
+    """Return the curves of :func:`held_out_curves` if each fold has its own atoms.
 
-    ``bind(weight)`` makes the atoms from the rows of positive weight, and says how many
-    pursuits the memory allows.  One fold after the other: no fold knows when the others
-    stopped getting better, so each goes to its end.
+    ``bind(weight)`` returns the atoms from the rows of positive weight, and the number
+    of pursuits that the memory allows. Folds run one after the other and do not know
+    when the others stop improving, so each runs to its end.
     """
     tasks = [(alpha, problem) for alpha in alphas for problem in problems]
     groups: list[list[Steps]] = [[] for _ in tasks]
@@ -184,7 +183,7 @@ def separate_curves(
 
 
 class SearchInterrupted(Exception):  # noqa: N818 -- not an error
-    """The user stopped the search; what was compared before still counts."""
+    """The user stopped the search; earlier comparisons remain valid."""
 
 
 def _batches(pursuits: list[Steps], n_at_once: int) -> list[list[Steps]]:
@@ -197,8 +196,8 @@ def without(
 ) -> Problem:
     """Return the problem with the rows of one fold held out, and their atoms closed.
 
-    ``fold`` is 1 (or True) on rows that are held out, 0 on those that are fitted, in
-    between for copies of both kinds, -1 on rows of neither part; ``weight`` is
+    ``fold`` is 1 (or True) on held-out rows, 0 on fitted rows, in between if some
+    copies of a row are held out, and -1 on rows of neither part; ``weight`` is
     :func:`left_of` the fold.
     """
     return replace(
@@ -210,12 +209,12 @@ def without(
 
 
 def left_of(fold: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the weights of the rows that are fitted where a fold is held out."""
+    """Return the weights of the rows that are fitted when a fold is held out."""
     return np.where(fold < 0, 0.0, weight * (1.0 - fold))
 
 
 def held_out_errors(p: Steps) -> np.ndarray:
-    """Return the mean held-out error at sizes 0, 1, ...: the loss, or the judge's."""
+    """Return the mean held-out error at sizes 0, 1, ..., by the loss or the judge."""
     if p.problem.judge is not None:
         return p.judged[: p.n_steps + 1]
     return p.errors[: p.n_steps + 1, 1] / p.problem.held_out.sum()
@@ -230,7 +229,7 @@ def _group_errors(group: list[Steps], length: int) -> np.ndarray:
 
 
 def _padded(errors: np.ndarray, length: int) -> np.ndarray:
-    """Return the first ``length`` errors, the last one again where there are fewer."""
+    """Return the first ``length`` errors, padded with the last one."""
     if len(errors) >= length:
         return errors[:length]
     return np.pad(errors, (0, length - len(errors)), mode="edge")
@@ -274,11 +273,11 @@ def _curve(group: list[Steps]) -> Curve:
 def leave_one_out_errors(pursuit: Pursuit) -> np.ndarray:
     """Return the mean squared leave-one-out error at sizes 0, 1, ... (PRESS).
 
-    In closed form: with ``h`` the hat matrix's diagonal, which grows by ``q**2`` a
-    step, the left-out residue is ``R / (1 - h)``.  It does not know that the atoms
-    were selected with the point that is left out, so it serves to stop one path, not
-    to compare widths.  A row of weight 3 stands for three rows, of which one is left
-    out; a weight below 1 is left out whole.
+    The closed form is ``R / (1 - h)``, where ``h`` is the diagonal of the hat matrix,
+    which grows by ``q**2`` at each step. It ignores that the atoms were selected with
+    the left-out point, so it can stop a path, but not compare widths. A row of weight 3
+    stands for three rows, of which one is left out; a row of weight below 1 is left out
+    whole.
     """
     problem = pursuit.problem
     fitted = problem.weight > 0

@@ -109,12 +109,12 @@ def _run_demo(args: argparse.Namespace) -> None:
 
 def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments to run")
-    parser.add_argument("--list", action="store_true", help="name the experiments")
-    parser.add_argument("--all", action="store_true", help="run all of them")
+    parser.add_argument("--list", action="store_true", help="list the experiments")
+    parser.add_argument("--all", action="store_true", help="run all experiments")
     parser.add_argument(
         "--page",
         action="store_true",
-        help="run nothing: write the page again from the results in --output",
+        help="run nothing: rewrite the page from the results in --output",
     )
     parser.add_argument(
         "--quick",
@@ -124,7 +124,7 @@ def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="run nothing: write what the tasks that have ended tell, labelled so",
+        help="run nothing: write the results of finished tasks, labeled as partial",
     )
     parser.add_argument(
         "--output",
@@ -138,21 +138,21 @@ def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("build/reproduction-cache"),
         metavar="DIR",
-        help="where tasks that ended are kept (default: %(default)s)",
+        help="folder of the finished tasks (default: %(default)s)",
     )
     parser.add_argument(
         "--no-cache",
         dest="cache",
         action="store_const",
         const=None,
-        help="compute everything, keep nothing",
+        help="compute everything, store nothing",
     )
     parser.add_argument(
         "--jobs",
         type=_positive,
         default=1,
         metavar="N",
-        help="processes (default: 1, which uses all processors by threads)",
+        help="number of processes (default: 1, which uses all processors by threads)",
     )
 
 
@@ -255,7 +255,7 @@ COMMANDS = (
     ),
     Command(
         "reproduce",
-        "run the papers' tables and figures again and set ours beside theirs",
+        "reproduce the papers' tables and figures and compare with the published ones",
         _configure_reproduce,
         _run_reproduce,
     ),

@@ -84,8 +84,8 @@ class Features(Dictionary):
         if is_whole and -n <= column < n:
             return int(column) % n
         raise ValueError(
-            f"columns has {column!r}, which is no feature of X: give names of columns, "
-            f"or numbers from 0 to {n - 1}."
+            f"columns has {column!r}, which is not a feature of X: give names of "
+            f"columns, or numbers from 0 to {n - 1}."
         )
 
     def _check_number_of_products(self, n: int, degree: int, memory: int) -> None:

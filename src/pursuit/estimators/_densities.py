@@ -41,9 +41,9 @@ def check_bandwidth(bandwidth: Any, frame: Frame) -> None:
     """Raise a ValueError if the square of σ over- or underflows in the data's units."""
     if not isinstance(bandwidth, str) and not frame.holds(bandwidth):
         raise ValueError(
-            f"bandwidth={bandwidth!r} is too far from the scale of X, of which the "
-            f"unit is {frame.unit:.3g}: its square overflows or underflows. Give one "
-            "of the data's order, or 'auto'."
+            f"bandwidth={bandwidth!r} is too far from the scale of X, whose unit is "
+            f"{frame.unit:.3g}: its square overflows or underflows. Give one of the "
+            "data's order of magnitude, or 'auto'."
         )
 
 

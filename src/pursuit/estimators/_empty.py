@@ -63,9 +63,8 @@ def _warn_if_narrow(values: np.ndarray) -> None:
     if len(values) > 2 and np.median(shares) > _MOST:
         warnings.warn(
             "The model has no support points: on held-out rows nothing was better than "
-            "the constant. Each of its functions is next to nothing on all training "
-            "rows but one, where it is largest, so it says nothing of others: try a "
-            "smaller gamma or degree, features of comparable scale (StandardScaler), "
-            "or another kernel.",
+            "the constant. Each of its functions is nearly zero on all training rows "
+            "but one, and so cannot generalize to others: try a smaller gamma or "
+            "degree, features of comparable scale (StandardScaler), or another kernel.",
             stacklevel=6,
         )

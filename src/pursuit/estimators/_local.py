@@ -96,8 +96,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         check_shared(self, least_left_out=0)
         if self._is_auto() and self.loo_samples == 0:
             raise ValueError(
-                "loo_samples=0 leaves nothing to choose 'auto' parameters by: give "
-                "numbers for n_neighbors and penalty, or a positive loo_samples."
+                "loo_samples=0 leaves no points by which to choose 'auto' parameters: "
+                "give numbers for n_neighbors and penalty, or a positive loo_samples."
             )
         self._check_tangents(n_samples)
 

@@ -45,8 +45,8 @@ def without_weights(others: str) -> Callable[[Fit], Fit]:
         def fit_without(self: Any, *args: Any, **kwargs: Any) -> Any:
             if "sample_weight" in kwargs:
                 raise TypeError(
-                    f"{type(self).__name__}.fit() takes no sample_weight: neighbours "
-                    f"have no weights. {others} take some."
+                    f"{type(self).__name__}.fit() does not support sample_weight; "
+                    f"{others} do."
                 )
             return fit(self, *args, **kwargs)
 
@@ -107,7 +107,7 @@ def checked_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
     if not sparse.issparse(graph) or graph.shape != (n_rows, n_columns):
         raise ValueError(
             f"graph must be a sparse matrix of shape ({n_rows}, {n_columns}): one row "
-            "a point, one column a training point of fit; got "
+            "per point, one column per training point; got "
             f"{type(graph).__name__} of shape {np.shape(graph)}."
         )
     csr = sparse.csr_array(graph)

@@ -24,7 +24,7 @@ def check_groups(estimator: Any, groups: Any) -> None:
         )
     if estimator.selection in ("validation", "loo"):
         raise ValueError(
-            f"selection={estimator.selection!r} leaves rows out without a look at "
+            f"selection={estimator.selection!r} leaves rows out without regard to "
             "groups: use selection='cv'."
         )
 
@@ -129,8 +129,8 @@ def _indices(cv: Any, rows: Any, n_rows: int) -> np.ndarray:
         return np.arange(n_rows)[np.asarray(rows, dtype=None if len(rows) else int)]
     except (TypeError, IndexError):
         raise ValueError(
-            f"cv={_short(cv)} has a split that is no set of rows: indices from 0 to "
-            f"{n_rows - 1} are wanted, or a mask of {n_rows} values, not "
+            f"cv={_short(cv)} has a split that is not a set of rows: expected indices "
+            f"from 0 to {n_rows - 1}, or a mask of {n_rows} values, got "
             f"{_short(rows)}."
         ) from None
 

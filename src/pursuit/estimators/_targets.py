@@ -31,8 +31,8 @@ def as_numbers(y: Any) -> Any:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"y holds what is no number ({error}): a regressor needs numbers; for "
-            "classes take a classifier, such as KMPClassifier."
+            f"y holds values that are not numbers ({error}): a regressor needs "
+            "numbers; for classes use a classifier, such as KMPClassifier."
         ) from error
 
 

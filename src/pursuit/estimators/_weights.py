@@ -54,7 +54,9 @@ def _numbers(sample_weight: Any) -> np.ndarray:
     except (TypeError, ValueError) as error:
         if name in str(error):
             raise
-        raise ValueError(f"sample_weight holds what is no number: {error}") from error
+        raise ValueError(
+            f"sample_weight holds values that are not numbers: {error}"
+        ) from error
 
 
 def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:
@@ -114,7 +116,7 @@ def _of_mapping(given: Mapping[Any, Any], classes: np.ndarray) -> np.ndarray:
     # left without a weight.
     if unknown and any(label not in given for label in known):
         raise ValueError(
-            f"class_weight={given!r} mentions {unknown[0]!r}, which is no class of y: "
-            f"these are {', '.join(map(repr, known))}."
+            f"class_weight={given!r} mentions {unknown[0]!r}, which is not a class of "
+            f"y; the classes are {', '.join(map(repr, known))}."
         )
     return np.array([float(given.get(label, 1.0)) for label in known])

@@ -401,7 +401,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return np.array(self._kernel.diag(X))
         if diagonal is None:
             raise ValueError(
-                "kernel='precomputed' does not tell k(x, x): pass it as diagonal."
+                "kernel='precomputed' does not contain k(x, x): pass it as diagonal."
             )
         values = check_array(diagonal, ensure_2d=False, dtype=np.float64, copy=True)
         if values.shape != (X.shape[0],):

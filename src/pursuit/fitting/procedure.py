@@ -159,8 +159,8 @@ def _pursue(
             raise KeyboardInterrupt
         warnings.warn(
             f"The fit was interrupted after {n_steps} steps; the model is the one "
-            "found so far. Press Ctrl-C twice within two seconds to end what is around "
-            "the fit too.",
+            "found so far. Press Ctrl-C twice within two seconds to end the calling "
+            "code too.",
             stacklevel=4,
         )
     return pursuits

@@ -277,7 +277,9 @@ def as_points(X: Any) -> Any:
     """Return X as a CSR matrix or an array, as float64 if it holds numbers."""
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
-        raise ValueError(f"Expected a point a row, got an array of shape {X.shape}.")
+        raise ValueError(
+            f"Expected one point per row, got an array of shape {X.shape}."
+        )
     return X.astype(np.float64, copy=False) if X.dtype.kind in "biuf" else X
 
 

@@ -259,7 +259,7 @@ def _machine_notes(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def _chance_notes(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    """Yield sentences on how much of an error rate is due to the choice of test rows."""
+    """Yield sentences on how much of an error rate is due to the choice of rows."""
     for name in PUBLISHED:
         if found := results.get(f"{name}/HKNN"):
             errors = found["test_errors"]["published"]

@@ -94,7 +94,7 @@ def _centres(
 def _chosen(
     makers: Mapping[Any, Callable[[], Any]], X: np.ndarray, y: np.ndarray
 ) -> Any:
-    """Return the model with the lowest error on the last seventh, refitted to all rows."""
+    """Return the model that is best on the last seventh, fitted to all rows."""
     cut = len(X) * 6 // 7
     wrong = {
         setting: np.mean(make().fit(X[:cut], y[:cut]).predict(X[cut:]) != y[cut:])
@@ -140,7 +140,7 @@ TODAY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
 
 
 def all_digits(method: str, n_rows: int | None) -> dict[str, Any]:
-    """Return a method's errors on the ten classes, and on each digit against the rest."""
+    """Return a method's errors on the ten classes, and on digits against the rest."""
     X, y, X_test, y_test = _digits(n_rows)
     model, seconds = rivals.timed(lambda: TODAY[method](X, y))
     prediction = model.predict(X_test)

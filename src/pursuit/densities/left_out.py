@@ -34,7 +34,7 @@ from .gaussians import (
 )
 from .local_weights import kernel_values, nearest
 
-# One part in so many of the memory is for the arrays of a block of centers.
+# One eighth of the memory is for the arrays of a block of centers.
 _SHARE = 8
 
 

@@ -39,7 +39,7 @@ _LOWEST, _HIGHEST = -6, 3
 FARTHEST = 12
 LEAST_GAIN = 1e-3
 _FINE = np.arange(-3, 4) / 4.0
-# Stop after so many numbers of neighbors without a gain.
+# Numbers of neighbors without a gain after which the search stops.
 _PATIENCE = 2
 
 

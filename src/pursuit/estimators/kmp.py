@@ -63,8 +63,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):
     loss : str or Loss, default="squared"
         Loss to minimize: "squared"; "absolute" and "huber", robust to outliers;
         "quantile", the median (``Quantile(0.9)`` for another quantile); "poisson" for
-        counts and rates, with a log link;
-        or a loss object of :mod:`pursuit.losses`, including your own.
+        counts and rates, with a log link; or a loss object of :mod:`pursuit.losses`,
+        including your own.
     max_support : int, float or None, default=None
         Maximum number of support points: a count, or a share of the distinct training
         rows. None is 10 times the square root of their number, at least 100 and at
@@ -379,8 +379,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     loss : str or Loss, default="squared"
         Loss to minimize: "squared"; "logistic", which gives probabilities (one softmax
         if several classes share their support); "hinge" (smoothed), "squared-hinge",
-        "exponential", "squared-tanh", "doom2";
-        or a loss object of :mod:`pursuit.losses`, including your own.
+        "exponential", "squared-tanh", "doom2"; or a loss object of
+        :mod:`pursuit.losses`, including your own.
     max_support : int, float or None, default=None
         Maximum number of support points: a count, or a share of the distinct training
         rows. None is 10 times the square root of their number, at least 100 and at

@@ -535,7 +535,7 @@ def test_wrong_out(kernel, out):
 
 
 def test_points_are_rows():
-    with pytest.raises(ValueError, match="a point a row"):
+    with pytest.raises(ValueError, match="one point per row"):
         Gaussian(1.0)(np.ones(3))
 
 

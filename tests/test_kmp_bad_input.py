@@ -237,7 +237,7 @@ def test_bad_multiclass_is_named(value):
         ({"no": 1, "yes": np.nan}, "'yes' the weight nan"),
         ({"no": np.inf}, "'no' the weight inf"),
         ({"no": 1.0, "yes": "x"}, "'yes' the weight 'x'"),
-        ({"maybe": 1.0, "yes": 2.0}, "'maybe', which is no class"),
+        ({"maybe": 1.0, "yes": 2.0}, "'maybe', which is not a class"),
         ({"no": 0.0}, "one class"),
     ],
 )
@@ -788,8 +788,8 @@ def test_precomputed_with_other_columns(make):
         (np.r_[np.ones(39), np.inf], "sample_weight.*infinity"),
         (np.ones(39), "sample_weight.shape"),
         (np.ones((40, 1)), "sample_weight"),
-        (["heavy"] * 40, "^sample_weight holds what is no number: could not convert"),
-        (np.ones(40) + 1j, "^sample_weight holds what is no number: Complex"),
+        (["heavy"] * 40, "^sample_weight holds values that are not numbers: could"),
+        (np.ones(40) + 1j, "^sample_weight holds values that are not numbers: Compl"),
         (np.ma.masked_array(np.ones(40), np.eye(40)[0]), "sample_weight is a masked"),
         (
             np.full(40, 1e308),

@@ -931,7 +931,7 @@ RELEASE = {"n_neighbors": 5, "loo_samples": 20}
         ({"n_components": 0}, "n_components=0 must be a whole number of at least 1"),
         ({"n_components": 1.5}, "n_components=1.5"),
         ({"loo_samples": -1}, "loo_samples=-1"),
-        ({"loo_samples": 0, "penalty": "auto"}, "loo_samples=0 leaves nothing"),
+        ({"loo_samples": 0, "penalty": "auto"}, "loo_samples=0 leaves no points"),
         ({"max_memory": "much"}, "max_memory='much'"),
         ({"search": "brute"}, "search='brute' must have the methods"),
         ({"search": NearestNeighbors}, r"a class: give an instance, NearestN.*\(...\)"),
@@ -989,7 +989,7 @@ def test_other_bad_input(digits):
 @pytest.mark.parametrize("make", [*CLASSIFIERS, HKNNRegressor])
 def test_weights_are_refused_in_the_name_of_the_class(make, digits):
     X, y, *_ = digits
-    told = rf"^{make.__name__}\.fit\(\) takes no sample_weight: .*KMP.* take some"
+    told = rf"^{make.__name__}\.fit\(\) does not support sample_weight; .*KMP.* do"
     with pytest.raises(TypeError, match=told):
         make(3).fit(X, y, sample_weight=np.ones(300))
     # What scikit-learn reads off the signature is as without the refusal.

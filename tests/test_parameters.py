@@ -235,11 +235,11 @@ REGRESSORS = [
     NadarayaWatson(gamma=1.0),
 ]
 NO_NUMBERS = {
-    "words": (lambda y: np.where(y > 0, "u", "v"), ValueError, "y holds what is no n"),
+    "words": (lambda y: np.where(y > 0, "u", "v"), ValueError, "that are not numbers"),
     "a series of words": (
         lambda y: pd.Series(np.where(y > 0, "u", "v"), dtype="category"),
         ValueError,
-        "y holds what is no number .*: a regressor needs numbers",
+        "y holds values that are not numbers .*: a regressor needs numbers",
     ),
     "a missing one": (
         lambda y: np.array([None, *y[1:]], dtype=object),

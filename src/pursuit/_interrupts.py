@@ -1,4 +1,4 @@
-"""One Ctrl-C ends a fit with what it has; two in a row end what is around it."""
+"""One Ctrl-C ends a fit with the model so far; two in a row end the calling code."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Seconds within which a second interrupt belongs to the first.
+# Maximum seconds between two interrupts that belong together.
 _TOGETHER = 2.0
 
 _latest = [-_TOGETHER]
 
 
 def is_repeated() -> bool:
-    """Note an interrupt; return whether another one came shortly before."""
+    """Record an interrupt, and return whether another one came shortly before."""
     now = time.monotonic()
     before, _latest[0] = _latest[0], now
     return now - before < _TOGETHER

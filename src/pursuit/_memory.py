@@ -1,4 +1,4 @@
-"""How much memory a fit may use."""
+"""Memory budget of a fit."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def budget(max_memory: Any) -> int:
     Parameters
     ----------
     max_memory : None, number of bytes, or text such as "1 GiB"
-        ``None`` is half of the memory that is free now (1 GiB where the machine
-        does not tell).
+        ``None`` is half of the memory that is free now (1 GiB if that is unknown).
     """
     if max_memory is None:
         return _half_of_free()
@@ -55,10 +54,10 @@ def amount(n_bytes: float) -> str:
 
 
 def return_freed_memory() -> None:
-    """Give the system back what was freed, where the C library keeps it (glibc).
+    """Return freed memory to the system if the C library (glibc) keeps it.
 
-    Arrays of a few MiB come from its heap, which otherwise only grows: a fit within
-    its budget would seem to hold more.
+    Arrays of a few MiB come from its heap, which otherwise only grows, so that a fit
+    within its budget would seem to use more.
     """
     trim = getattr(_c_library(), "malloc_trim", None)
     if trim is not None:
@@ -69,5 +68,5 @@ def return_freed_memory() -> None:
 def _c_library() -> Any:
     try:
         return ctypes.CDLL(None)
-    except (OSError, TypeError):  # no such thing as the process's own symbols
+    except (OSError, TypeError):  # no access to the process's symbols
         return None

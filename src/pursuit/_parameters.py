@@ -1,4 +1,4 @@
-"""Checks of parameters that several families have: each names what is wrong."""
+"""Checks of parameters that several families share, with precise error messages."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from sklearn.utils import check_random_state
 # Types of whole numbers.
 WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
-# Features that vary, but by less than this, have squares that underflow.
+# The squares of features that vary by less than this underflow.
 _SMALLEST_SPREAD = 1e-140
 
 
 def is_number(value: Any) -> bool:
-    """Return whether ``value`` is a real number and no truth value."""
+    """Return whether ``value`` is a real number and not a Boolean."""
     return isinstance(value, Real) and not isinstance(value, _FLAGS)
 
 
 def is_whole(value: Any, least: int) -> bool:
-    """Return whether ``value`` is a whole number, and at least ``least``."""
+    """Return whether ``value`` is a whole number of at least ``least``."""
     return bool(is_number(value) and isinstance(value, WHOLE) and value >= least)
 
 
 def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
-    """Return a positive finite number as float, or one of the words as it is."""
+    """Return a positive finite number as float, or one of the words unchanged."""
     if isinstance(value, str) and value in words:
         return value
     if is_number(value) and 0 < value < np.inf:
@@ -44,7 +44,7 @@ def number_from_zero(name: str, value: Any) -> float:
 
 
 def probability(name: str, value: Any) -> float:
-    """Return a number between 0 and 1, neither included."""
+    """Return a number strictly between 0 and 1."""
     if is_number(value) and 0 < value < 1:
         return float(value)
     raise ValueError(f"{name}={value!r} must be a number between 0 and 1.")
@@ -58,9 +58,9 @@ def finite_number(name: str, value: Any) -> float:
 
 
 def row_count(name: str, value: Any, n_rows: int, words: tuple[Any, ...]) -> int:
-    """Return a number of rows given as such or as a share of all rows.
+    """Return a number of rows, given as a count or as a share of all rows.
 
-    The words are what else may be said, for the error.
+    ``words`` are alternatives that the error message mentions.
     """
     if is_whole(value, 1):
         return int(value)
@@ -74,7 +74,7 @@ def row_count(name: str, value: Any, n_rows: int, words: tuple[Any, ...]) -> int
 
 
 def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ()) -> Any:
-    """Return a whole number of at least ``least``, or one of the words as it is."""
+    """Return a whole number of at least ``least``, or one of the words unchanged."""
     if any(
         value is word or (isinstance(value, str) and value == word) for word in words
     ):
@@ -88,14 +88,14 @@ def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ())
 
 
 def thread_limit(n_jobs: Any) -> int:
-    """Return the most threads that ``n_jobs`` allows; None and -1 set no limit."""
+    """Return the maximum number of threads; None and -1 mean no limit."""
     if n_jobs is None or (is_whole(n_jobs, -1) and n_jobs == -1):
         return 1 << 30
     return int(whole_number("n_jobs", n_jobs, 1, (None, -1)))
 
 
 def check_jobs(n_jobs: Any) -> None:
-    """Raise a ValueError unless ``n_jobs`` is what joblib takes."""
+    """Raise a ValueError unless ``n_jobs`` is valid for joblib."""
     if n_jobs is not None and not (is_whole(n_jobs, -(1 << 30)) and n_jobs != 0):
         raise ValueError(
             f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for all "
@@ -128,7 +128,7 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 
 
 def check_classes(classes: np.ndarray) -> None:
-    """Raise a ValueError unless there are two classes at least."""
+    """Raise a ValueError unless there are at least two classes."""
     if len(classes) < 2:
         raise ValueError(
             f"y holds one class only, {classes.tolist()[0]!r}; a classifier needs at "
@@ -143,12 +143,12 @@ def check_verbose(verbose: Any) -> None:
 
 
 def is_word(value: Any, word: str) -> bool:
-    """Return whether ``value`` is this word; no array is, whatever it holds."""
+    """Return whether ``value`` is this word; False for arrays."""
     return isinstance(value, str) and value == word
 
 
 def whole_between(name: str, value: Any, least: int, most: int, what: str) -> int:
-    """Return a whole number of this range; ``what`` says what the most is."""
+    """Return a whole number in the range; ``what`` describes the upper limit."""
     if is_whole(value, least) and value <= most:
         return int(value)
     raise ValueError(
@@ -157,14 +157,14 @@ def whole_between(name: str, value: Any, least: int, most: int, what: str) -> in
 
 
 def check_scale(X: Any, name: str = "X") -> None:
-    """Raise a ValueError unless squared distances between training rows are numbers.
+    """Raise a ValueError if squared distances of training rows over- or underflow.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-        Finite.
+        Finite values.
     name : str
-        Whose values these are, for the error.
+        Name of X in the error message.
     """
     check_squares(X, name)
     spread = _spread(X)
@@ -178,7 +178,7 @@ def check_scale(X: Any, name: str = "X") -> None:
 def check_squares(X: Any, name: str = "X") -> None:
     """Raise a ValueError if squared distances between such rows overflow.
 
-    All that can be asked of new rows: these may be equal, or one only.
+    New rows cannot be checked for underflow: they may be equal, or a single one.
     """
     values = X.data if sparse.issparse(X) else X
     largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
@@ -190,8 +190,8 @@ def check_squares(X: Any, name: str = "X") -> None:
 
 
 def _spread(X: Any) -> float:
-    """Return by how much the feature that varies most does."""
+    """Return the largest range of a feature."""
     if sparse.issparse(X):
         return float((X.max(axis=0) - X.min(axis=0)).max())
-    with np.errstate(over="ignore"):  # of float32
+    with np.errstate(over="ignore"):  # float32
         return float(np.ptp(X, axis=0).max())

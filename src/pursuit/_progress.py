@@ -1,4 +1,4 @@
-"""A progress bar for long fits: tqdm's where it is installed, else a plain line."""
+"""Progress bar for long fits: tqdm if it is installed, else a plain line."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 
 class Progress:
-    """Show how much is done, and some figures.
+    """Progress bar with some figures.
 
     Parameters
     ----------
     total : int or None
-        ``None`` where it is not known.
+        ``None`` if unknown.
     label : str
     verbose : int or bool
         0 shows nothing.
     unit : str
-        What is counted.
+        Name of the items counted.
     """
 
     def __init__(self, total: int | None, label: str, verbose: int | bool, unit: str):
@@ -49,7 +49,7 @@ class Progress:
             sys.stderr.write("\n")
 
     def show(self, done: int, **figures: float) -> None:
-        """Move to ``done`` of the total; figures are shown beside it."""
+        """Move the bar to ``done``, and show the figures beside it."""
         if self._bar is not None:
             self._bar.update(done - self._shown)
             self._bar.set_postfix({k: f"{v:.4g}" for k, v in figures.items()})

@@ -1,4 +1,4 @@
-"""Rows told apart by their contents, wherever they stand and however often."""
+"""Identify rows by their contents, independently of order and repetition."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-# Rows that are turned into bytes at a time.
+# Number of rows converted to bytes at a time.
 _AT_ONCE = 256
 
-# What values are rounded to, at the least, where rounding must not matter: the range
-# of their column over this power of two.
+# Precision of rounded values: at least the range of the column over this power of two.
 _BITS = 14
 
 
 def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first row of each set of equal rows, and the set of every row.
 
-    Rows of weight 0 are as if absent: they belong to set -1.  Equal rows make equal
-    atoms, of which a ridge would otherwise choose several to share a coefficient.
+    Rows of weight 0 are ignored: they belong to set -1. Equal rows make equal atoms,
+    and with a ridge a pursuit would choose several of these to share a coefficient.
     """
     used = np.flatnonzero(weight > 0)
     if X is None:
@@ -40,12 +39,11 @@ def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
-    """Return a number for each of the rows that follows from its contents and a seed.
+    """Return a pseudo-random number per row that depends on its contents and a seed.
 
-    Equal rows have equal numbers; otherwise they are as good as random.  The leading
-    half follows from rounded values: what another machine, or another type of number,
-    makes of the same data changes few of them.  Without X, rows are told apart by
-    their index.
+    Equal rows have equal numbers. The leading half depends on rounded values, so that
+    rounding on another machine, or in another number type, changes few of them.
+    Without X, rows are identified by their index.
     """
     key = int(seed).to_bytes(8, "little")
     if X is None:
@@ -62,7 +60,7 @@ def _digests(contents: Iterable[bytes], key: bytes = b"") -> np.ndarray:
 
 
 def _units(X: Any, rows: np.ndarray) -> np.ndarray:
-    """Return what the values of each column are rounded to, a power of two."""
+    """Return the unit, a power of two, to which each column is rounded."""
     low, high = np.full((2, X.shape[1]), np.inf) * [[1.0], [-1.0]]
     for start in range(0, len(rows), _AT_ONCE):
         block = X[rows[start : start + _AT_ONCE]]
@@ -70,7 +68,7 @@ def _units(X: Any, rows: np.ndarray) -> np.ndarray:
             np.minimum(low, _flat(block.min(0))),
             np.maximum(high, _flat(block.max(0))),
         )
-    # Halves: a range may be too large for a number.
+    # Halve first: the range may overflow.
     _, exponent = np.frexp(0.5 * high - 0.5 * low)
     return np.ldexp(1.0, np.maximum(exponent + 1 - _BITS, -1000))
 
@@ -80,10 +78,10 @@ def _flat(row: Any) -> np.ndarray:
 
 
 def _contents(X: Any, rows: np.ndarray, units: np.ndarray | None) -> Iterator[bytes]:
-    """Yield bytes of each row that are equal for equal rows, dense or sparse.
+    """Yield bytes for each row that are equal for equal rows, dense or sparse.
 
-    These are the places and the values of all entries that are not 0.  With units,
-    values are rounded to these.
+    They hold the positions and values of all non-zero entries, with values rounded to
+    ``units`` if given.
     """
     if sp.issparse(X):
         X = sp.csr_array(X, copy=True)
@@ -105,7 +103,7 @@ def _contents(X: Any, rows: np.ndarray, units: np.ndarray | None) -> Iterator[by
 
 
 def _entries(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the ends of rows, and places and values of their entries."""
+    """Return the ends of rows, and the positions and values of their entries."""
     if sp.issparse(block):
         return block.indptr, block.indices, block.data
     n, d = block.shape

@@ -1,9 +1,8 @@
-"""Threads of our own, around functions that release the GIL.
+"""Python threads for functions that release the GIL.
 
-Plain Python threads rather than Numba's, because Numba's default pool ends the
-process when it is entered from two threads at once, as ``joblib`` may do. BLAS is
-held to one thread meanwhile: its own would wait for work in busy loops and take the
-processors away.
+These are used instead of Numba's, whose default pool terminates the process when it is
+entered from two threads at once, as ``joblib`` may do. Meanwhile BLAS is limited to
+one thread, because its own threads would wait in busy loops and occupy the processors.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from numba import get_num_threads
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-# The numbers of threads that BLAS is held to now, one for each who holds it.
+# Current limits on the threads of BLAS, one for each active context.
 _held: list[int] = []
-# What the first of them found: the number of threads allowed, and each library's own.
+# State before the first context: allowed threads, and the limit of each library.
 _found: list[tuple[int, list[int]]] = []
 
 
@@ -33,7 +32,7 @@ def _pools() -> ThreadpoolController:
 
 
 def allowed_threads() -> int:
-    """Return what BLAS and Numba are limited to, limits of this module not counted."""
+    """Return the thread limit of BLAS and Numba, without the limits of this module."""
     if found := _found[:1]:
         return found[0][0]
     limits = [pool.num_threads for pool in _pools().lib_controllers]
@@ -42,26 +41,26 @@ def allowed_threads() -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread; the last to leave restores what the first found."""
+    """Limit BLAS to one thread; the last context to exit restores the old limit."""
     with _shared_held_to(1), _own_held_to(1, "blas"):
         yield
 
 
 @contextmanager
 def limited(n_threads: int) -> Iterator[None]:
-    """Hold BLAS and OpenMP to so many threads at most.
+    """Limit BLAS and OpenMP to at most ``n_threads`` threads.
 
-    Threads may enter and leave in any order: BLAS has the smallest number that anyone
-    asks for, and what it had before as soon as nobody does.
+    Threads may enter and exit in any order: the smallest of the active limits applies,
+    and the original one is restored when none is left.
     """
     with _shared_held_to(n_threads), _own_held_to(n_threads, "blas", "openmp"):
         yield
 
 
 def _is_shared(pool: Any) -> bool:
-    """Return whether one number of threads holds for the whole process.
+    """Return whether the library has one thread limit for the whole process.
 
-    OpenMP, and BLAS on top of it, keep one for each thread: plain nesting suits them.
+    OpenMP, and BLAS built on it, have one for each thread, where plain nesting works.
     """
     layer = getattr(pool, "threading_layer", None)
     return bool(pool.user_api == "blas" and layer != "openmp")
@@ -86,10 +85,11 @@ def _shared_held_to(n_threads: int) -> Iterator[None]:
 
 
 def _set_shared(pools: Sequence[Any]) -> None:
-    """Give each library the smallest number asked for, none more than its own."""
+    """Set each library to the smallest active limit, at most its original one."""
     for pool, own in zip(pools, _found[0][1], strict=True):
-        # Newer threadpoolctl ignores all threads but the first to set a number, until
-        # that one is done; here they agree under a lock, and any may be the last.
+        # Newer versions of threadpoolctl ignore all threads but the first to set a
+        # limit until that one exits. Here a lock protects the limits, and any thread
+        # may be the last.
         free = getattr(pool, "clear_controlling_thread", lambda force: None)
         free(force=True)
         pool.set_num_threads(min([own, *_held]))
@@ -115,12 +115,12 @@ def _own_held_to(n_threads: int, *apis: str) -> Iterator[None]:
 def deal(
     work: Callable[[Sequence[Any]], None], items: Sequence[Any], n_threads: int
 ) -> None:
-    """Call ``work`` once a thread, this one included, with its share of the items."""
+    """Call ``work`` in each thread, including this one, with its share of the items."""
     if n_threads <= 1:
         work(items)
         return
     own, *shares = [items[i::n_threads] for i in range(n_threads)]
-    # A pool a call: a lasting one would not survive a fork.
+    # A new pool for each call, because a lasting one would not survive a fork.
     with one_blas_thread(), ThreadPoolExecutor(len(shares)) as pool:
         done = pool.map(work, shares)
         work(own)

@@ -1,9 +1,10 @@
 """The command ``pursuit``.
 
-A subcommand is one entry of ``COMMANDS``: its name, a line about it, what adds its
-options to a parser and what runs it. What runs it returns nothing on success and
-raises ``OSError`` or ``CommandError`` for what the user can put right; such an error
-becomes one line and exit status 1. Wrong usage is status 2, Ctrl-C status 130.
+A subcommand is one entry of ``COMMANDS``: its name, a summary, a function that adds
+its options to a parser, and a function that runs it. The latter returns nothing on
+success and raises ``OSError`` or ``CommandError`` for problems that the user can fix;
+such an error becomes one line and exit status 1. Wrong usage is status 2, Ctrl-C
+status 130.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ OPTIONAL_PACKAGES = ("matplotlib", "tqdm", "pandas", "polars", "fastrvm")
 
 
 class CommandError(Exception):
-    """What the user can put right; shown as one line, without a traceback."""
+    """A problem that the user can fix; shown as one line, without a traceback."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: its options and what it does."""
+    """A subcommand: its name, summary, options and action."""
 
     name: str
     summary: str
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("pursuit: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (CommandError, OSError) as error:
@@ -62,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _plain(error: Exception) -> str:
-    """Say what went wrong, without the number of a system error."""
+    """Return the message of an error, without the number of a system error."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)
@@ -108,22 +109,22 @@ def _run_demo(args: argparse.Namespace) -> None:
 
 def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments to run")
-    parser.add_argument("--list", action="store_true", help="name the experiments")
-    parser.add_argument("--all", action="store_true", help="run all of them")
+    parser.add_argument("--list", action="store_true", help="list the experiments")
+    parser.add_argument("--all", action="store_true", help="run all experiments")
     parser.add_argument(
         "--page",
         action="store_true",
-        help="run nothing: write the page again from the results in --output",
+        help="run nothing: rewrite the page from the results in --output",
     )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="reduced versions, labelled so: all within minutes",
+        help="run reduced versions, labeled as such: all within minutes",
     )
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="run nothing: write what the tasks that have ended tell, labelled so",
+        help="run nothing: write the results of finished tasks, labeled as partial",
     )
     parser.add_argument(
         "--output",
@@ -137,21 +138,21 @@ def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("build/reproduction-cache"),
         metavar="DIR",
-        help="where tasks that ended are kept (default: %(default)s)",
+        help="folder of the finished tasks (default: %(default)s)",
     )
     parser.add_argument(
         "--no-cache",
         dest="cache",
         action="store_const",
         const=None,
-        help="compute everything, keep nothing",
+        help="compute everything, store nothing",
     )
     parser.add_argument(
         "--jobs",
         type=_positive,
         default=1,
         metavar="N",
-        help="processes (default: 1, which uses all processors by threads)",
+        help="number of processes (default: 1, which uses all processors by threads)",
     )
 
 
@@ -254,7 +255,7 @@ COMMANDS = (
     ),
     Command(
         "reproduce",
-        "run the papers' tables and figures again and set ours beside theirs",
+        "reproduce the papers' tables and figures and compare with the published ones",
         _configure_reproduce,
         _run_reproduce,
     ),

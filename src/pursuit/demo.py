@@ -1,10 +1,10 @@
-"""Kernel matching pursuit beside a tuned support vector machine.
+"""Compare kernel matching pursuit with a tuned support vector machine.
 
-On data that scikit-learn ships, :func:`run` fits both models, prints error, size and
-times of each, and of the pursuit cut to a tenth of the machine's points, which needs no
-other fit; and it draws the error of every model size on the pursuit's path. Error is
-one minus the score: the share misclassified or, in regression, the share of the
-variance left unexplained.
+On data that scikit-learn ships, :func:`run` fits both models and prints their error,
+size and times, also for the pursuit truncated to a tenth of the machine's points,
+which needs no other fit. It draws the error of every model size on the pursuit's path.
+Error is one minus the score: the error rate or, in regression, the unexplained share
+of the variance.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Task:
     """A data set in two halves and the two models to compare on it."""
 
     name: str
-    kind: str  # of error, for the picture
+    kind: str  # kind of error, for the axis label
     X_train: np.ndarray
     X_test: np.ndarray
     y_train: np.ndarray
@@ -52,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one model cost and gave."""
+    """Error, size and times of one model."""
 
     model: str
     error: float
@@ -65,7 +65,8 @@ class Measured:
 class Comparison:
     """Both models on one data set, and the error of every size of the pursuit.
 
-    ``start`` is the pursuit up to a tenth of the machine's points, if it has more.
+    ``start`` is the pursuit truncated to a tenth of the machine's points, if it has
+    more.
     """
 
     task: Task
@@ -76,12 +77,12 @@ class Comparison:
 
 
 def run(output: Path, *, quick: bool = False) -> list[Comparison]:
-    """Compare the models, print the table and draw the picture into a folder.
+    """Compare the models, print the table and save the picture in a folder.
 
     Parameters
     ----------
     output : Path
-        The folder of the picture; made when absent.
+        Folder of the picture, created if absent.
     quick : bool, default=False
         Take fewer rows and search a smaller grid.
 
@@ -124,7 +125,7 @@ def tasks(*, quick: bool = False) -> Iterator[Task]:
     yield Task(
         "diabetes",
         "variance unexplained",
-        # SVR's C and epsilon are in units of the target
+        # SVR's C and epsilon are in units of the target.
         *_halves(X, (y - y.mean()) / y.std(), quick=quick, stratified=False),
         SVR(),
         grid,
@@ -137,7 +138,7 @@ def compare(task: Task) -> Comparison:
     """Fit and measure both models on one data set."""
     machine, machine_seconds = _timed_fit(_search(task), task)
     candidate = make_pipeline(StandardScaler(), task.pursuit)
-    candidate.fit(task.X_train[:60], task.y_train[:60])  # compiles, untimed
+    candidate.fit(task.X_train[:60], task.y_train[:60])  # compile first, untimed
     pursuit, pursuit_seconds = _timed_fit(candidate, task)
     measured = _measure(machine.best_estimator_, machine_seconds, task)
     return Comparison(
@@ -150,7 +151,7 @@ def compare(task: Task) -> Comparison:
 
 
 def table(comparisons: Sequence[Comparison]) -> str:
-    """Lay the measurements out in aligned columns."""
+    """Return the measurements as a table with aligned columns."""
     rows = [("data set", "model", "test error", "support", "search+fit", "prediction")]
     for comparison in comparisons:
         for measured in (comparison.machine, comparison.pursuit, comparison.start):
@@ -171,9 +172,9 @@ def table(comparisons: Sequence[Comparison]) -> str:
 
 
 def draw(comparisons: Sequence[Comparison], path: Path) -> None:
-    """Draw test error against model size, a panel for each data set.
+    """Draw test error against model size, in one panel per data set.
 
-    Needs matplotlib, the extra ``pursuit[plot]``.
+    Requires matplotlib, the extra ``pursuit[plot]``.
     """
     from matplotlib.figure import Figure
 
@@ -192,7 +193,7 @@ def _search(task: Task) -> GridSearchCV:
 
 def _timed_fit(model: Any, task: Task) -> tuple[Any, float]:
     start = perf_counter()
-    with parallel_config(backend="threading"):  # libsvm lets go of the interpreter
+    with parallel_config(backend="threading"):  # libsvm releases the GIL
         model.fit(task.X_train, task.y_train)
     return model, perf_counter() - start
 
@@ -234,7 +235,7 @@ def _median_seconds(action: Callable[[], object], repeats: int = 15) -> float:
 def _halves(
     X: np.ndarray, y: np.ndarray, *, quick: bool, stratified: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Split the rows, or a fixed sample of them, to learn from and to test on."""
+    """Split the rows, or a fixed sample of them, into training and test halves."""
     if quick:
         kept = np.random.default_rng(0).permutation(len(y))[:QUICK_ROWS]
         X, y = X[kept], y[kept]
@@ -254,7 +255,7 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 def _summary(comparisons: Sequence[Comparison]) -> str:
     def share(quantity: str) -> str:
-        """The pursuits' sum over the data sets, in percent of the machines'."""
+        """Return the pursuits' sum over data sets, in percent of the machines' sum."""
         pursuits = sum(getattr(c.pursuit, quantity) for c in comparisons)
         machines = sum(getattr(c.machine, quantity) for c in comparisons)
         return f"{100 * pursuits / machines:.0f} %"
@@ -311,5 +312,5 @@ def _panel(axes: Any, comparison: Comparison) -> None:
 
 
 def _note(text: str) -> None:
-    """Say what goes on, apart from the result."""
+    """Report progress, apart from the result."""
     print(text, file=sys.stderr, flush=True)

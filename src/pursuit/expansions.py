@@ -1,4 +1,4 @@
-"""The fitted function f(x) = sum_j coef_j g_j(x) + intercept."""
+"""Fitted functions f(x) = sum_j coef_j g_j(x) + intercept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from .functions import Functions, KernelFunctions
 from .kernels import Kernel
 
-# Values of the functions held at a time when predicting: 32 MiB of float64.
+# Values of the functions in a block of a prediction: 32 MiB of float64.
 _BLOCK = 1 << 22
 
 
@@ -41,7 +41,7 @@ class Expansion:
 
 
 def value_blocks(functions: Functions, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield the functions' values some rows of X at a time."""
+    """Yield the functions' values in blocks of rows of X."""
     n = X.shape[0]
     step = max(1, _BLOCK // max(1, len(functions)))
     for start in range(0, n, step):
@@ -52,7 +52,7 @@ def value_blocks(functions: Functions, X: Any) -> Iterator[tuple[slice, np.ndarr
 def kernel_blocks(
     kernel: Kernel | None, X: Any, centers: Any
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield k(X, centers) some rows at a time; X itself if it holds kernel values."""
+    """Yield k(X, centers) in blocks of rows; X itself if the kernel is precomputed."""
     if kernel is None:
         yield slice(0, X.shape[0]), X
         return

@@ -1,4 +1,4 @@
-"""Every step of a pursuit, in order, and why it stopped."""
+"""Paths: all steps of a pursuit, in order, and why it stopped."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from .bounds import BoundCurve
 class Path:
     """The nested models of one pursuit, from the empty one to the largest.
 
-    A path is a value: nothing changes it.  ``len(path)`` is the number of steps.
+    A path is immutable. ``len(path)`` is the number of steps.
 
     Attributes
     ----------
     atoms : ndarray of shape (n_steps,)
-        The atom chosen at each step, as an index into the dictionary.
+        Atom chosen at each step, as an index into the dictionary.
     errors : ndarray of shape (n_steps + 1,)
         Mean training loss (summed over outputs) at sizes 0, 1, ..., n_steps.
     gains : ndarray of shape (n_steps,)
-        The score that won each step: the drop of the penalised loss that pre-fitting
-        and basic foresee (squared loss: the drop itself), the basic criterion for
-        back-fitting.
+        Score of the chosen atom at each step: the decrease of the penalized loss that
+        pre-fitting and basic predict (for the squared loss, the decrease itself), or
+        the basic criterion for back-fitting.
     has_intercept : bool
     stop_reason : str
-        A word: "max_support", "patience", "exact" ..., "truncated" of a part of a path.
+        One word: "max_support", "patience", "exact" ..., or "truncated" for a part of
+        a path.
     record : TrainingRecord, optional
-        Where :meth:`bound` finds the training rows; not kept when a path is pickled.
+        Access to the training rows for :meth:`bound`; dropped when a path is pickled.
     """
 
     atoms: np.ndarray
@@ -64,7 +65,7 @@ class Path:
 
     @property
     def positions(self) -> np.ndarray:
-        """Where each step's atom stands in :attr:`support`."""
+        """The position of each step's atom in :attr:`support`."""
         return _first_occurrences(self.atoms)[1]
 
     @property
@@ -86,7 +87,7 @@ class Path:
         solved = self._coefficients_of_steps(size)
         first = int(self.has_intercept)
         intercept = solved[0] if first else np.zeros(self.n_outputs)
-        # The basic method may choose an atom again: its coefficients add up.
+        # The basic method may choose an atom several times: its coefficients add up.
         support, position = _first_occurrences(self.atoms[:size])
         coef = np.zeros((self.n_outputs, len(support)))
         np.add.at(coef.T, position, solved[first:])
@@ -104,14 +105,14 @@ class Path:
         raise NotImplementedError
 
     def _chosen_values(self, K: np.ndarray) -> np.ndarray:
-        """Return the values of the constant, where there is one, and of each step."""
+        """Return the values of the constant, if there is one, and of each step."""
         chosen = K[:, self.positions]
         if self.has_intercept:
             chosen = np.column_stack([np.ones(len(K)), chosen])
         return chosen
 
     def truncate(self, size: int) -> Self:
-        """Return the path's first ``size`` steps; of fewer, the reason says so."""
+        """Return the path of the first ``size`` steps."""
         size = self._checked(size)
         return replace(
             self,
@@ -123,7 +124,7 @@ class Path:
         )
 
     def _shortened(self, size: int) -> dict[str, Any]:
-        """Return what a kind of path has besides, for its first steps."""
+        """Return the additional fields of a subclass for the first ``size`` steps."""
         raise NotImplementedError
 
     def bound(
@@ -140,14 +141,14 @@ class Path:
         kind : {"vc", "mdl", "finite-class"}, optional
             "vc" bounds the share of new rows with ``|f(x) - y| > alpha``
             (:func:`pursuit.bounds.vc`, one output); the others bound the error rate of
-            classifiers, with the fewest bits a weight that keep the training errors
-            (:func:`pursuit.bounds.mdl`, :func:`pursuit.bounds.finite_class`). If not
-            given, "finite-class" for classes and "vc" otherwise.
+            classifiers, with the fewest bits per weight that keep the training errors
+            (:func:`pursuit.bounds.mdl`, :func:`pursuit.bounds.finite_class`). By
+            default "finite-class" for classes, otherwise "vc".
         alpha : float, optional
-            For "vc". If not given, 1 for classes, where a wrong sign is an error of 1
-            or more, and half of the targets' standard deviation otherwise.
+            Tolerated error for "vc". By default 1 for classes, where a wrong sign is
+            an error of 1 or more, otherwise half of the targets' standard deviation.
         delta : float
-            The probability with which the bound may fail.
+            Probability with which the bound may fail.
         """
         if self.record is None:
             raise ValueError(
@@ -167,17 +168,17 @@ class Path:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OrthogonalPath(Path):
-    """A path under squared loss, where a step leaves earlier directions as they are.
+    """A path under squared loss, where a step does not change earlier directions.
 
     Attributes
     ----------
     triangle : ndarray
-        Upper triangular: the chosen atoms (after the constant, where there is one) in
+        Upper triangular: the chosen atoms (after the constant, if there is one) in
         terms of the orthonormal directions.
     loads : ndarray of shape (n_directions, n_outputs)
-        The directions' coefficients.
+        Coefficients of the directions.
     means : ndarray of shape (n_outputs,), optional
-        The intercept of the empty model, exact where a target is a constant.
+        Intercept of the empty model, exact if a target is constant.
     """
 
     triangle: np.ndarray
@@ -219,13 +220,13 @@ class OrthogonalPath(Path):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RefittedPath(Path):
-    """A path whose coefficients are all new at every step.
+    """A path that stores all coefficients at every size.
 
     Attributes
     ----------
     coefs : tuple of ndarray
-        At sizes 0, 1, ...: the coefficients (n_outputs, b) of the constant, where
-        there is one, and of each step.
+        At sizes 0, 1, ...: the coefficients (n_outputs, b) of the constant, if there
+        is one, and of each step.
     """
 
     coefs: tuple[np.ndarray, ...]
@@ -250,7 +251,7 @@ class RefittedPath(Path):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeparatePaths:
-    """One path for each output, read as one: a model of size n has n steps of each.
+    """One path for each output; a model of size n has n steps of each path.
 
     Attributes
     ----------
@@ -270,13 +271,13 @@ class SeparatePaths:
 
     @property
     def support(self) -> np.ndarray:
-        """The distinct atoms of all paths, in the order of steps, then of outputs."""
+        """The distinct atoms of all paths, ordered by step, then by output."""
         steps = np.concatenate([np.arange(len(path)) for path in self.paths])
         atoms = np.concatenate([path.atoms for path in self.paths])
         return _first_occurrences(atoms[np.argsort(steps, kind="stable")])[0]
 
     def truncate(self, size: int | Sequence[int]) -> SeparatePaths:
-        """Return the first ``size`` steps of each path, or as many as its own size."""
+        """Return the first ``size`` steps of each path; sizes may differ by output."""
         parts = zip(self.paths, self._sizes(size), strict=True)
         return SeparatePaths(tuple(p.truncate(min(n, len(p))) for p, n in parts))
 
@@ -293,7 +294,7 @@ class SeparatePaths:
         )
 
     def bound(self, *_: Any, **__: Any) -> BoundCurve:
-        """Raise a ValueError: the bounds are about one path each."""
+        """Raise a ValueError: a bound is defined for a single path only."""
         raise ValueError(
             "Each output has a path of its own: use path_.paths[output].bound(...)."
         )
@@ -308,7 +309,7 @@ class SeparatePaths:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return support, coefficients and intercept, as :meth:`Path.coefficients`.
 
-        ``size`` may give each output a size of its own.
+        ``size`` may be a sequence with one size for each output.
         """
         if isinstance(size, int) and not 0 <= size <= len(self):
             raise ValueError(
@@ -327,7 +328,7 @@ class SeparatePaths:
         return support, coef, np.concatenate([b for _, _, b in parts])
 
     def staged_values(self, K: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the values (n, n_outputs) of sizes 1, 2, ..., as a path does."""
+        """Yield the values (n, n_outputs) of the models of sizes 1, 2, ..."""
         place = {int(atom): j for j, atom in enumerate(self.support)}
         columns = [[place[int(atom)] for atom in p.support] for p in self.paths]
         stages = [
@@ -341,7 +342,7 @@ class SeparatePaths:
 
 
 def _first_occurrences(atoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct atoms in order of appearance, and where each one went."""
+    """Return the distinct atoms in order of appearance, and each atom's position."""
     distinct, first, inverse = np.unique(atoms, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)

@@ -1,12 +1,12 @@
-r"""Generalization bounds: plain functions of numbers.
+r"""Generalization bounds, as plain functions of numbers.
 
-Each holds with probability ``1 - delta`` over the draw of ``m`` independent training
-rows, under the assumptions that its docstring states.  The answer is a
-:class:`Bound`: a float that knows the largest value its loss can take, and so whether
-it says anything (``is_vacuous``).  A value above that is returned as it is: its course
-along a path may still tell where to stop.
+Each bound holds with probability ``1 - delta`` over the draw of ``m`` independent
+training rows, under the assumptions stated in its docstring. The result is a
+:class:`Bound`: a float that knows the largest value of its loss, and therefore whether
+it is vacuous (``is_vacuous``). Vacuous values are returned unchanged: their curve
+along a path may still show where to stop.
 
-``path_.bound(...)`` of a fitted model reads the numbers off its path.
+``path_.bound(...)`` of a fitted model computes a bound from its path.
 """
 
 from ._bound import Bound, BoundCurve

@@ -1,4 +1,4 @@
-"""A bound's value, and its course along a path."""
+"""The value of a bound, and its curve along a path."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 
 class Bound(float):
-    """A bound's value, and the largest value of the loss that it bounds.
+    """Value of a bound, with the largest value of the loss that it bounds.
 
     Parameters
     ----------
     value : float
     ceiling : float
-        The loss never exceeds it, so a bound of this much or more says nothing.
+        Largest value of the loss; a bound of this or more is vacuous.
     """
 
     ceiling: float
@@ -30,7 +30,7 @@ class Bound(float):
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether the loss could not be larger anyway."""
+        """Whether the bound is at least the largest value of the loss."""
         return not self < self.ceiling
 
     def __repr__(self) -> str:
@@ -42,15 +42,15 @@ class Bound(float):
 
 @dataclass(frozen=True, eq=False)
 class BoundCurve:
-    """A bound at sizes 0, 1, ... of a path; an array where one is wanted.
+    """A bound at sizes 0, 1, ... of a path; converts to an array.
 
     Attributes
     ----------
     kind : str
-        Which bound.
+        Name of the bound.
     values : ndarray of shape (n_steps + 1,)
     ceiling : float
-        The largest value of the loss.
+        Largest value of the loss.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class BoundCurve:
 
     @property
     def best_size(self) -> int:
-        """The size of the lowest bound, the smallest of several."""
+        """The size with the lowest bound; ties go to the smallest."""
         return int(np.argmin(self.values))
 
     @property
@@ -79,7 +79,7 @@ class BoundCurve:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether even the lowest says nothing."""
+        """Whether even the lowest bound is vacuous."""
         return self.lowest.is_vacuous
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What the numbers that bounds are computed from must be."""
+"""Checks of the arguments of bounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pursuit._parameters import is_number
 
 
 def check_counts(**values: float) -> None:
-    """Raise a ValueError unless these are numbers of at least 0, or 1 of rows."""
+    """Raise a ValueError unless the counts are at least 0 (1 for rows)."""
     for name, value in values.items():
         least = 1 if name == "n_samples" else 0
         if not (is_number(value) and least <= value < inf):

@@ -1,4 +1,4 @@
-"""Weights in few bits: what a classifier's description costs."""
+"""Round the weights of a classifier to few bits, to shorten its description."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-# More bits than this are those of a double.
+# Largest number of bits, that of a double.
 MOST_BITS = 52
-# How many numbers of bits are tried at a time.
+# How many numbers of bits are tested at a time.
 _AT_ONCE = 8
 
 
 def rounded(weights: np.ndarray, bits: int) -> np.ndarray:
     r"""Return weights on :math:`2^p` equal levels, up to a common positive factor.
 
-    The levels are the middles of :math:`2^p` equal parts of ``[-s, s]``, ``s`` the
-    largest magnitude; the answer is in units of ``s``, which no decision by sign or by
-    the largest output depends on, so nothing but ``p`` bits a weight need be sent.
+    The levels are the midpoints of :math:`2^p` equal parts of ``[-s, s]``, where ``s``
+    is the largest magnitude. The result is in units of ``s``: decisions by sign or by
+    the largest output do not depend on it, so that ``p`` bits per weight suffice.
     """
     largest = np.abs(weights).max(initial=0.0)
     if largest == 0.0:
@@ -30,10 +30,9 @@ def rounded(weights: np.ndarray, bits: int) -> np.ndarray:
 def fewest_bits(
     are_kept: Callable[[np.ndarray], np.ndarray], weights: np.ndarray
 ) -> int:
-    """Return the fewest bits with which the rounded weights do what they should.
+    """Return the fewest bits at which the rounded weights are acceptable.
 
-    ``are_kept`` is given several roundings of the weights, stacked, and answers True
-    or False for each.
+    ``are_kept`` takes a stack of rounded weights and returns True or False for each.
     """
     for start in range(1, MOST_BITS + 1, _AT_ONCE):
         tried = np.arange(start, min(start + _AT_ONCE, MOST_BITS + 1))

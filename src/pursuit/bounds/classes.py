@@ -27,34 +27,38 @@ def mdl(
     .. math:: 2 C \ln 2 - \frac{2}{l} \ln\delta, \qquad C = \frac{1}{l\,b} \left[
         \log_2 \binom{l}{e} + e \log_2(c - 1) + \log_2 \binom{M}{N} + W p \right]
 
-    with ``c`` classes: which of the ``l`` rows are wrong and what they are instead,
-    which of ``M`` atoms were chosen, and ``W`` weights of ``p`` bits.
+    with ``c`` classes. The code names which of the ``l`` rows are misclassified and
+    their true classes, which of ``M`` atoms were chosen, and ``W`` weights of ``p``
+    bits.
 
     Parameters
     ----------
     n_samples : int
-        ``l``.
+        Number ``l`` of training rows.
     n_errors : int
-        ``e``, training errors of the classifier with its weights rounded.
+        Number ``e`` of training errors of the classifier with rounded weights.
     n_candidates, n_chosen : int
-        ``M`` atoms in the dictionary, ``N`` of them in the model.
+        Number ``M`` of atoms in the dictionary, and ``N`` of atoms in the model.
     weight_bits : float
-        ``p``.
+        Bits ``p`` per weight.
     n_weights : int, optional
-        ``W``; ``N`` if not given, more with a constant or several outputs.
+        Number ``W`` of weights; by default ``N``. There are more with a constant or
+        several outputs.
     n_classes : int
+        Number ``c`` of classes.
     label_bits : float, optional
-        ``b``, what a label takes uncompressed; :math:`\log_2 c` if not given.
+        Bits ``b`` of an uncompressed label; by default :math:`\log_2 c`.
     delta : float
-        The probability with which the bound may fail.
+        Probability with which the bound may fail.
 
     Notes
     -----
-    Assumes independent rows, and ``N``, ``e`` and ``p`` fixed beforehand: a code would
-    have to name them too, which the report leaves out as small.  Vapnik's theorem is
-    about two classes.  For more, the report divides by :math:`\log_2 c`; the union
-    bound behind it supports ``label_bits=1`` only.  More errors than guessing makes,
-    :math:`l (c-1)/c`, would be fewer to describe again: they count as so many.
+    Assumes independent rows, and ``N``, ``e`` and ``p`` fixed in advance: a code would
+    have to name them too, which the report neglects as small. Vapnik's theorem is for
+    two classes. For more, the report divides by :math:`\log_2 c`, but the underlying
+    union bound supports ``label_bits=1`` only. More errors than by guessing,
+    :math:`l (c-1)/c`, would again have a shorter description: they count as that
+    number.
 
     References
     ----------
@@ -99,9 +103,9 @@ def finite_class(
 
     Notes
     -----
-    Assumes independent rows, and a class (``M`` atoms, ``N`` of them, ``W`` weights of
-    ``p`` bits) fixed beforehand; it then holds for every function of the class at
-    once, however it was found.  Any number of classes.
+    Assumes independent rows, and a class of functions (``N`` of ``M`` atoms, ``W``
+    weights of ``p`` bits) fixed in advance. It then holds for all functions of the
+    class at once, however one was found, and for any number of classes.
 
     References
     ----------
@@ -117,19 +121,20 @@ def finite_class(
 
 
 def svm_leave_one_out(n_support: float, n_samples: int) -> Bound:
-    r"""Bound a support vector machine's expected error rate by :math:`E[\#SV] / l`.
+    r"""Bound the expected error rate of an SVM by :math:`E[\#SV] / l`.
 
     Parameters
     ----------
     n_support : float
-        The expected number of support vectors; one machine's is an estimate of it.
+        Expected number of support vectors; that of one machine is an estimate.
     n_samples : int
-        ``l``.
+        Number ``l`` of training rows.
 
     Notes
     -----
-    In expectation over training sets (of ``l - 1`` rows), not with high probability:
-    a row that is no support vector is classified rightly when it is left out.
+    The bound holds in expectation over training sets (of ``l - 1`` rows), not with
+    high probability: a row that is not a support vector is classified correctly when
+    it is left out.
 
     References
     ----------
@@ -143,7 +148,7 @@ def svm_leave_one_out(n_support: float, n_samples: int) -> Bound:
 def _log_class_size(
     n_candidates: int, n_chosen: int, weight_bits: float, n_weights: int | None
 ) -> float:
-    """Return the logarithm of the number of functions."""
+    """Return the logarithm of the number of functions in the class."""
     n_weights = n_chosen if n_weights is None else n_weights
     check_counts(n_chosen=n_chosen, weight_bits=weight_bits, n_weights=n_weights)
     check_share("n_chosen", n_chosen, "n_candidates", n_candidates)

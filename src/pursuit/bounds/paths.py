@@ -1,8 +1,8 @@
-"""Bounds along a path: what its models do on the training rows, put into formulas.
+"""Bounds along a path, from the predictions of its models on the training rows.
 
-A bound is read from the values of the path's atoms on the training rows.  Those are
-not kept: a :class:`TrainingRecord` remembers where they come from, for as long as the
-fitted model stays in memory.
+A bound needs the values of the path's atoms on the training rows. These are not
+stored: a :class:`TrainingRecord` can recompute them as long as the fitted model stays
+in memory.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from ._rounding import fewest_bits
 
 KINDS = ("finite-class", "mdl", "vc")
 
-# The error that Theorem 3 tolerates, where none is given: this share of the targets'
+# Default error that Theorem 3 tolerates in regression, as a share of the targets'
 # standard deviation.
 TOLERATED = 0.5
-# Of classes -1 and +1 a little less than 1: a value of 0 tells no class, an error.
+# The same for classes -1 and +1: slightly below 1, so that a value of 0 is an error.
 NO_CLASS = 1.0 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class BoundRule:
-    """Which bound, and its parameters.
+    """Kind and parameters of a bound.
 
     Attributes
     ----------
     kind : {"finite-class", "mdl", "vc"}
     alpha : float or None
-        The error that "vc" tolerates; None: 1 for classes (a wrong sign is an error of
-        1 or more), half of the targets' standard deviation otherwise.
+        Error that "vc" tolerates; None is 1 for classes (a wrong sign is an error of 1
+        or more), otherwise half of the targets' standard deviation.
     delta : float
-        The probability with which the bound may fail.
+        Probability with which the bound may fail.
     """
 
     kind: str
@@ -49,16 +49,16 @@ class BoundRule:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What bounds are made of besides a path.
+    """Training data that bounds need besides a path.
 
     Attributes
     ----------
     Y : ndarray of shape (n_outputs, m)
-        Targets; of classes -1 and +1.
+        Targets; -1 and +1 for classes.
     rows : ndarray of shape (n_distinct_atoms,)
-        The rows, among the ``m``, on which the path's atoms are centred; -1 for none.
+        Rows, among the ``m``, on which the path's atoms are centered; -1 for none.
     n_candidates : int
-        The size of the dictionary.
+        Size of the dictionary.
     is_class : bool
     """
 
@@ -69,7 +69,7 @@ class Training:
 
 
 def default_kind(is_class: bool) -> str:
-    """Return which bound is meant where none is named."""
+    """Return the default bound."""
     return "finite-class" if is_class else "vc"
 
 
@@ -82,7 +82,7 @@ def bound_curve(
     ----------
     path : Path
     K : ndarray of shape (m, n_distinct_atoms)
-        The values of ``path.support`` on the training rows.
+        Values of ``path.support`` on the training rows.
     training : Training
     rule : BoundRule
     """
@@ -93,7 +93,7 @@ def bound_curve(
 
 
 def check_rule(rule: BoundRule, is_class: bool, n_outputs: int) -> None:
-    """Raise a ValueError unless the bound is about such models."""
+    """Raise a ValueError unless the bound applies to such models."""
     if rule.kind not in KINDS:
         known = ", ".join(map(repr, KINDS))
         raise ValueError(f"bound={rule.kind!r} is not known: choose one of {known}.")
@@ -123,7 +123,7 @@ def _theorem_3(
         is_wrong = np.abs(values[:, 0] - y) > alpha
         chosen = training.rows[:k]
         is_wrong[chosen[chosen >= 0]] = False
-        # Atoms without a row of their own count as if they had one, so there may be
+        # Atoms that are not centered on a row count as if they were, so there may be
         # more errors than other rows.
         yield vc(
             len(y),
@@ -165,7 +165,7 @@ def _description(
 def _weight_bits(
     path: Any, size: int, K: np.ndarray, labels: np.ndarray, n_errors: int
 ) -> int:
-    """Return the fewest bits a weight that do not add to the training errors."""
+    """Return the fewest bits per weight that add no training errors."""
     _, coef, intercept = path.coefficients(size)
     weights = np.column_stack([coef, intercept]) if path.has_intercept else coef
 
@@ -183,7 +183,7 @@ def _weight_bits(
 
 
 def _classes(values: np.ndarray) -> np.ndarray:
-    """Return the classes that values (m, n_outputs) stand for."""
+    """Return the classes predicted by values (m, n_outputs)."""
     if values.shape[1] == 1:
         return (values[:, 0] > 0).astype(int)
     return values.argmax(axis=1)
@@ -198,26 +198,26 @@ def _stages(path: Any, K: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _n_distinct(path: Any, size: int) -> int:
-    """Return the number of atoms of a model; the basic method repeats some."""
+    """Return the number of distinct atoms; the basic method repeats some."""
     return int(path.positions[:size].max(initial=-1)) + 1
 
 
-# -- what a fitted path remembers --------------------------------------------------
+# -- records of fitted paths -------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRecord:
-    """Where the values on the training rows come from.
+    """Access to the values of a path's atoms on the training rows.
 
     Attributes
     ----------
     values : callable
-        ``values(path)`` returns those of ``path.support`` on all rows, and the rows on
-        which these are centred, -1 for none.
+        ``values(path)`` returns the values of ``path.support`` on all rows, and the
+        rows on which these atoms are centered, -1 for none.
     training : Training
-        Of which ``rows`` are filled in from the path.
+        Training data; ``rows`` is filled in from the path.
     row_numbers : ndarray of int
-        The numbers, among all, of the rows that count.
+        Indices of the rows of positive weight.
     """
 
     values: Callable[[Any], tuple[np.ndarray, np.ndarray]]
@@ -235,6 +235,6 @@ class TrainingRecord:
 
 
 def positions_of(atoms: np.ndarray, row_numbers: np.ndarray) -> np.ndarray:
-    """Return where rows stand among those that count, -1 for nowhere."""
+    """Return the positions of atoms' rows in ``row_numbers``, -1 if absent."""
     place = {int(row): j for j, row in enumerate(row_numbers)}
     return np.array([place.get(int(atom), -1) for atom in atoms], dtype=int)

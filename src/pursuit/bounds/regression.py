@@ -1,4 +1,4 @@
-"""Bounds on how often a function, or a pair of them, errs by more than alpha."""
+"""Bounds on how often the error of a function, or of a pair, exceeds alpha."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ def vc(
         k \log_2 \frac{eM}{k} + t \log_2 \frac{e(m-k)}{t} +
         \log_2 \frac{2m^2}{\delta} \right]
 
-    A term ``k log(./k)`` or ``t log(./t)`` is 0 at 0, and ``d + 1`` counts as at most
-    ``4 (m-k-t)``, beyond which the first term would fall again: the inequality of
-    Sauer behind it ends there.
+    The terms ``k log(./k)`` and ``t log(./t)`` are 0 at 0, and ``d + 1`` counts as at
+    most ``4 (m-k-t)``: beyond that, the first term would decrease again, and Sauer's
+    inequality, on which it rests, does not apply.
 
     Parameters
     ----------
     n_samples : int
-        ``m``.
+        Number ``m`` of training rows.
     n_chosen : int
-        ``k``, training points that the model's kernels are centred on.
+        Number ``k`` of training points on which the model's kernels are centered.
     n_errors : int
-        ``t``, rows outside these with a training error above ``alpha``.
+        Number ``t`` of other rows with a training error above ``alpha``.
     dimension : int, optional
-        ``d``, functions in the span; ``k`` if not given, ``k + 1`` with a constant.
+        Dimension ``d`` of the span; by default ``k``. It is ``k + 1`` with a constant.
     n_candidates : int, optional
-        ``M``, functions that the ``k`` were chosen from; ``m``, one for each row, if
-        not given: more with several kernels or widths.
+        Number ``M`` of functions from which the ``k`` were chosen; by default ``m``,
+        one for each row. There are more with several kernels or widths.
     delta : float
-        The probability with which the bound may fail.
+        Probability with which the bound may fail.
 
     Notes
     -----
-    Assumes independent rows, and ``alpha`` and the kernels with their widths fixed
-    beforehand.  It holds for every function in the span of the chosen kernels, so for
-    any loss, ridge or weights, and for all ``k`` and ``t`` at once.  Logarithms are to
-    base 2.
+    Assumes independent rows, and ``alpha`` and the kernels with their widths fixed in
+    advance. It holds for every function in the span of the chosen kernels, so for any
+    loss, ridge or weights, and for all ``k`` and ``t`` at once. Logarithms are to base
+    2.
 
     References
     ----------
@@ -82,22 +82,22 @@ def cca(
 ) -> Bound:
     r"""Bound the share of pairs with ``|f_x(x) - f_y(y)| > alpha`` (Theorem 4).
 
-    The same form as :func:`vc`.
+    The formula is that of :func:`vc`.
 
     Parameters
     ----------
     n_samples, n_chosen, n_errors
         As in :func:`vc`; ``n_errors`` counts pairs outside the chosen ones.
     dimension : int, optional
-        ``d`` in :func:`vc`; ``k`` if not given, as printed.
+        Dimension ``d`` in :func:`vc`; by default ``k``, as in the paper.
     delta : float
-        The probability with which the bound may fail.
+        Probability with which the bound may fail.
 
     Notes
     -----
-    Assumes independent pairs and an ``alpha`` fixed beforehand.  The proof is that of
-    Theorem 3, but here both projections have ``k`` coefficients (and a constant, where
-    they are centred): it supports ``dimension=2 * k`` (``2 * k + 1``), which
+    Assumes independent pairs and an ``alpha`` fixed in advance. The proof is that of
+    Theorem 3, but here both projections have ``k`` coefficients (and a constant, if
+    they are centered): it supports ``dimension=2 * k`` (``2 * k + 1``), which
     :meth:`pursuit.SparseKernelCCA.bound` uses.
 
     References

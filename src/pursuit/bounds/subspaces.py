@@ -1,4 +1,4 @@
-"""Bounds on the expected residual of a subspace of the kernel's features."""
+"""Bounds on the expected residual of a subspace of the feature space."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def kpca_compression(
     .. math:: \hat r_t + \sqrt{\frac{R^2}{2(m-t)} \left[
         t \ln\frac{em}{t} + \ln\frac{2m}{\delta} \right]}
 
-    Theorem 2, and with ``R = 1`` (Gaussian kernel) Corollary 1, before the minimum
-    over ``t`` is taken: they hold for all ``t`` at once, and more points only lower
-    the residual, so the lowest value so far bounds every larger subspace.
+    This is Theorem 2, and with ``R = 1`` (Gaussian kernel) Corollary 1, without the
+    minimum over ``t``. They hold for all ``t`` at once, and more points only lower the
+    residual, so the lowest value so far bounds every larger subspace.
 
     Parameters
     ----------
     n_samples : int
-        ``m``.
+        Number ``m`` of training rows.
     n_chosen : int
-        ``t``, points that span the subspace.
+        Number ``t`` of points that span the subspace.
     mean_residual : float
-        The mean of ``|phi(x) - P phi(x)|**2`` over the ``m - t`` other rows.
+        Mean of ``|phi(x) - P phi(x)|**2`` over the ``m - t`` other rows.
     sup : float
-        ``R``, the largest value that the residual can take: that of ``k(x, x)``.
+        Largest possible residual ``R``, that is, the largest ``k(x, x)``.
     delta : float
-        The probability with which the bound may fail.
+        Probability with which the bound may fail.
 
     Notes
     -----
-    Assumes independent rows and a known ``sup``.  The choice of the points may depend
-    on the rows in any way.  Printed with ``R`` under the root, which Hoeffding's
+    Assumes independent rows and a known ``sup``. The choice of the points may depend
+    on the rows in any way. The paper has ``R`` under the root, which Hoeffding's
     inequality gives only for ``R = 1``.
 
     References
@@ -61,7 +61,7 @@ def kpca_compression(
 def compression_penalty(
     n_samples: int, n_chosen: int, *, sup: float, delta: float
 ) -> float:
-    """Return what :func:`kpca_compression` adds to the residual: it grows with size."""
+    """Return the term that :func:`kpca_compression` adds; it grows with the size."""
     m, t, delta = n_samples, n_chosen, probability("delta", delta)
     positive_number("sup", sup)
     if m == t:
@@ -86,23 +86,23 @@ def kpca_eigenvalues(
         \sqrt{\frac2m \sum_i k(x_i, x_i)^2} + R^2 \sqrt{\frac{18}{m}
         \ln\frac{2m}{\delta}}
 
-    before the minimum over ``t``, as in :func:`kpca_compression`.
+    without the minimum over ``t``, as in :func:`kpca_compression`.
 
     Parameters
     ----------
     n_samples : int
-        ``m``.
+        Number ``m`` of training rows.
     n_components : int
-        ``t``.
+        Number ``t`` of components.
     tail : float
-        The sum of the eigenvalues of the (not centred) kernel matrix after the first
+        Sum of the eigenvalues of the (not centered) kernel matrix after the first
         ``t``.
     mean_squared_diagonal : float
-        The mean of ``k(x, x)**2`` over the rows.
+        Mean of ``k(x, x)**2`` over the rows.
     sup : float
-        ``R**2``, the largest ``k(x, x)``.
+        Largest ``k(x, x)``, that is, ``R**2``.
     delta : float
-        The probability with which the bound may fail.
+        Probability with which the bound may fail.
 
     Notes
     -----
@@ -136,17 +136,18 @@ def kpca_curve(
     Parameters
     ----------
     K : ndarray of shape (m, m)
-        Kernel values of the training rows, not centred.
+        Kernel values of the training rows, not centered.
     n_components : int, optional
-        The most components; all if not given.
+        Maximum number of components; by default all.
     sup : float, optional
-        The largest value that ``k(x, x)`` can take; that among the rows if not given.
+        Largest possible ``k(x, x)``; by default the largest among the rows.
     delta : float
-        The probability with which the bound may fail.
+        Probability with which the bound may fail.
 
     Notes
     -----
-    Assumes what :func:`kpca_eigenvalues` does.  Costs O(m³), for all eigenvalues.
+    The assumptions are those of :func:`kpca_eigenvalues`. The cost is O(m³), for all
+    eigenvalues.
 
     References
     ----------

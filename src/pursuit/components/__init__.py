@@ -1,1 +1,1 @@
-"""Sparse kernel PCA and CCA: choose a point, deflate, go on."""
+"""Sparse kernel PCA and CCA, by greedy choice of points and deflation."""

@@ -1,4 +1,4 @@
-"""Compiled inner loops."""
+"""Compiled inner loops of the choice of points."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from numba import njit
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def choose_among(A, D, least, n_picks):
-    """Return which of a few columns the deflation would take, in order.
+    """Return which of a few columns the deflation would choose, in order.
 
     ``A`` holds the inner products of the columns, ``D`` their values at each other's
-    rows; both are overwritten.  A column whose residual falls below ``least`` is
-    passed over.  The result is a guess that the choice checks.
+    rows; both are overwritten. A column whose residual falls below ``least`` is
+    skipped. The result is a prediction that the choice verifies.
     """
     n = len(least)
     picks = np.empty(n_picks, dtype=np.int64)
@@ -42,9 +42,9 @@ def choose_among(A, D, least, n_picks):
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def deflate_pool(U, P, index, own, across, g, q):
-    """Take a direction out of columns and their products, where the index is not -1.
+    """Subtract a direction from columns and their products, if the index is not -1.
 
-    ``U -= own g'`` and ``P -= own q' + across g'``, in one trip.
+    ``U -= own g'`` and ``P -= own q' + across g'``, in one pass.
     """
     for s in range(len(index)):
         if index[s] >= 0:

@@ -1,4 +1,4 @@
-"""Canonical correlations in the subspaces that chosen pairs span."""
+"""Canonical correlations in the subspaces spanned by chosen pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.linalg import cholesky, solve_triangular, svd
 from .pairs import PairedPath
 from .subspaces import SubspacePath
 
-# Below this share of the total variance a direction is noise.
+# A direction with less than this share of the total variance is noise.
 _FLAT = 1e-12
 
 
@@ -17,8 +17,8 @@ def variates(
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
     """Return the weights of the first ``n`` pairs of variates, and their means.
 
-    Of each view: weights (n, n_steps) of the chosen points' images, and what is to be
-    taken off (n,); fewer where there are not so many directions.
+    For each view: weights (n, n_steps) of the chosen points' images, and means to
+    subtract (n,); fewer if there are not so many directions.
     """
     views = (path.first, path.second)
     directions = [W[:, :n] for W in canonical_directions(path, center, alpha)]
@@ -34,9 +34,9 @@ def canonical_directions(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the directions, as columns in the coordinates of the two subspaces.
 
-    By singular values of the cross-covariance after both views are made white; scaled
-    to unit variance.  Those without variance in one of the views are left out: k points
-    span k - 1 directions about their mean.
+    They are the singular vectors of the cross-covariance after both views are
+    whitened, scaled to unit variance. Directions without variance in one of the views
+    are left out: k points span k - 1 directions about their mean.
     """
     C = path.cross_covariance(center)
     roots = [_whitening(view, center, alpha) for view in (path.first, path.second)]
@@ -70,7 +70,7 @@ def _whitening(view: SubspacePath, center: bool, alpha: float) -> np.ndarray:
 
 
 def correlations(T: np.ndarray, U: np.ndarray) -> np.ndarray:
-    """Return the correlations of the columns of two arrays, 0 where one is constant."""
+    """Return the correlations of the columns of two arrays, 0 if one is constant."""
     T, U = T - T.mean(axis=0), U - U.mean(axis=0)
     norms = np.sqrt((T**2).sum(axis=0) * (U**2).sum(axis=0))
     out = np.zeros(T.shape[1])

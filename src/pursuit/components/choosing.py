@@ -1,4 +1,4 @@
-"""How points are chosen, and the subspaces that those of sparse KPCA span."""
+"""Settings and run of the choice of points, and the subspaces of sparse KPCA."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ REASONS = {
     "max_support": "max_support: as many points as were asked for",
 }
 
-# Vectors (of all rows) that a deflation holds besides the factor.
+# Number of vectors (of all rows) that a deflation holds besides the factor.
 _VECTORS = (LOOKS_EACH + 6) * MOST
-# The share of the memory that is counted on: the rest is for what lives for a moment.
+# Share of the memory that may be planned with; the rest is for temporary arrays.
 _COUNTED_SHARE = 0.8
 _LEAST_BLOCK = 64
-# Kernel values held at a time where coordinates of all rows are computed: 32 MiB.
+# Kernel values in a block when coordinates of all rows are computed: 32 MiB.
 _BLOCK = 1 << 22
-# Kernel values whose squares, and sums of them, are numbers.
+# Range of kernel values in which sums of squares neither overflow nor underflow.
 _SMALLEST, _LARGEST = 1e-130, 1e130
 
 Stop = Callable[[View, int], str | None]
@@ -45,15 +45,16 @@ Stop = Callable[[View, int], str | None]
 
 @dataclass(frozen=True, eq=False)
 class Choosing:
-    """How points are chosen.
+    """Settings of the choice of points.
 
     Attributes
     ----------
     max_steps : int
     sample : ndarray of int, optional
-        The rows on which the choice is made; all if not given.
+        Rows on which the choice is made; by default all.
     n_drawn : int, optional
-        Candidates drawn anew at each step; all rows of the sample if not given.
+        Number of candidates drawn anew at each step; by default all rows of the
+        sample.
     tol : float
     memory : int
         Bytes that the fit may use.
@@ -70,7 +71,7 @@ class Choosing:
     verbose: int | bool
 
     def points(self, kernel: Kernel | None, X: Any) -> Any:
-        """Return the rows of the sample; of a matrix of kernel values, its block."""
+        """Return the rows of the sample; for a kernel matrix, its square block."""
         if self.sample is None:
             return X
         return (
@@ -80,11 +81,11 @@ class Choosing:
         )
 
     def rows(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the numbers of chosen rows of the sample among all rows."""
+        """Return the indices, among all rows, of chosen rows of the sample."""
         return chosen.copy() if self.sample is None else self.sample[chosen]
 
     def view(self, kernel: Kernel | None, points: Any, n_views: int = 1) -> View:
-        """Return the deflation of a kernel on the sample, yet to begin."""
+        """Return a new deflation of a kernel on the sample."""
         n_rows = points.shape[0]
         state = 8 * n_rows * (self.max_steps + _VECTORS)
         least = 8 * n_rows * _LEAST_BLOCK
@@ -97,14 +98,14 @@ class Choosing:
                 "besides the kernel: raise max_memory, or lower max_support or "
                 "subsample."
             )
-        # Drawn candidates are evaluated as they are drawn: nothing to store.
+        # Drawn candidates are evaluated when drawn, and not stored.
         room = room if self.n_drawn is None else least
         squares = diagonal(kernel, points)
         atoms = _functions(kernel, points).on(points, room)
         return View(atoms, squares, self.max_steps, self.tol)
 
     def run(self, choice: Steps, stop: Callable[[], str | None], view: View) -> str:
-        """Take steps to their end, with a progress bar; return why they ended."""
+        """Take all steps, with a progress bar; return why they ended."""
         total = view.residual.sum()
         with Progress(self.max_steps, "choosing", self.verbose, "point") as progress:
 
@@ -137,7 +138,7 @@ def _functions(kernel: Kernel | None, points: Any) -> Functions:
 
 
 def diagonal(kernel: Kernel | None, X: Any) -> np.ndarray:
-    """Return ``k(x, x)`` of the rows, or say what is wrong with it."""
+    """Return ``k(x, x)`` of the rows, or raise a ValueError if it is invalid."""
     values = np.diagonal(X) if kernel is None else kernel.diag(X)
     values = np.asarray(values, dtype=np.float64)
     if values.min() < 0 or not values.max() > 0:
@@ -156,7 +157,7 @@ def diagonal(kernel: Kernel | None, X: Any) -> np.ndarray:
 def choose_points(
     how: Choosing, kernel: Kernel | None, X: Any, stop: Stop
 ) -> SubspacePath:
-    """Return the subspaces that capture the variance of the rows greedily."""
+    """Return the subspaces of points chosen greedily by captured variance."""
     view = how.view(kernel, how.points(kernel, X))
     choice: LargestVariance | DrawnVariance
     if how.n_drawn is None:
@@ -167,7 +168,7 @@ def choose_points(
     reason = how.run(choice, lambda: stop(view, choice.n_steps), view)
     rows, triangle = how.rows(choice.atoms), triangle_of(view, choice.atoms)
     if how.sample is None:
-        # An interrupt may have come between the factor's step and the choice's.
+        # An interrupt may have come between the steps of the factor and the choice.
         blocks = iter([(view.factor[: choice.n_steps].T,)])
     else:
         blocks = ((Z,) for Z in coordinate_blocks(kernel, X, rows, triangle))
@@ -187,7 +188,7 @@ def choose_points(
 
 
 def triangle_of(view: View, chosen: np.ndarray) -> np.ndarray:
-    """Return Cholesky's factor of the chosen points' kernel values."""
+    """Return the Cholesky factor of the chosen points' kernel matrix."""
     return np.tril(view.factor[: len(chosen), chosen].T)
 
 
@@ -202,11 +203,11 @@ def coordinate_blocks(
         yield solve_triangular(triangle, K.T, lower=True).T
 
 
-# -- rules that stop ---------------------------------------------------------------
+# -- stopping rules ----------------------------------------------------------------
 
 
 def until_share(share: float) -> Stop:
-    """Return a rule that stops where a share of the trace is captured."""
+    """Return a rule that stops when a share of the trace is captured."""
 
     def stop(view: View, n_steps: int) -> str | None:
         left = view.residual.sum()
@@ -216,10 +217,11 @@ def until_share(share: float) -> Stop:
 
 
 def until_bound(n_samples: int, sup: float, delta: float) -> Stop:
-    """Return a rule that stops where no larger subspace can have a lower bound.
+    """Return a rule that stops when no larger subspace can have a lower bound.
 
-    What the bound adds to the residual grows with the size, and the residual is not
-    negative: once it alone reaches the lowest bound so far, that one is the minimum.
+    The term that the bound adds to the residual grows with the size, and the residual
+    is not negative: once that term reaches the lowest bound so far, this is the
+    minimum.
     """
     lowest = np.inf
 
@@ -236,4 +238,4 @@ def until_bound(n_samples: int, sup: float, delta: float) -> Stop:
 
 
 def never(view: View, n_steps: int) -> None:
-    """Stop only where nothing is left."""
+    """Stop only when nothing is left."""

@@ -1,4 +1,4 @@
-"""Choosing pairs of points by their correlation, or covariance: sparse kernel CCA."""
+"""Choose pairs of points by correlation or covariance, for sparse kernel CCA."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .variance import DrawnVariance
 
 
 class LargestCorrelation(Steps):
-    r"""Choose by the correlation of a pair's two columns.
+    r"""Choose pairs by the correlation of their two columns.
 
     .. math:: \frac{\sum_j X_n[j,i] Y_n[j,i]}
         {\sqrt{\sum_j X_n[j,i]^2 \sum_j Y_n[j,i]^2}}
 
     with the kernels ``X`` and ``Y`` of two views of the same rows, both deflated at the
-    chosen index; the columns are centred first where ``center`` says so.  By
-    covariance, the denominator is that of unit directions in feature space,
+    chosen index; the columns are centered first if ``center`` is true. For covariance,
+    the denominator is that of unit directions in feature space,
     :math:`\sqrt{X_n[i,i] Y_n[i,i]}`.
     """
 
@@ -41,7 +41,7 @@ class LargestCorrelation(Steps):
         self._cross = _cross_products(first.atoms, second.atoms)
 
     def step(self) -> bool:
-        """Take one step; return False where no candidate is left."""
+        """Take one step; return False if no candidate is left."""
         while True:
             scores = self._scores()
             i = first_largest(scores)
@@ -71,7 +71,7 @@ class LargestCorrelation(Steps):
         return _scores(cross, norms, usable, self._by_covariance)
 
     def _holds(self, i: int, U: list[np.ndarray], score: float) -> bool:
-        """Return whether the columns bear the score out; correct it if not."""
+        """Return whether the columns confirm the score; correct it if not."""
         for k, (view, u) in enumerate(zip(self.views, U, strict=True)):
             self._squares[k][i], self._means[k][i] = u @ u, u.mean()
             view.residual[i] = u[i]
@@ -95,7 +95,7 @@ class LargestCorrelation(Steps):
 
 
 def _cross_products(first: Atoms, second: Atoms) -> np.ndarray:
-    """Return the inner products of the columns of two views, some at a time."""
+    """Return the inner products of the columns of two views, computed in blocks."""
     out = np.empty(first.n_atoms)
     step = max(1, (1 << 21) // max(1, first.n_rows))
     for start in range(0, first.n_atoms, step):
@@ -105,7 +105,7 @@ def _cross_products(first: Atoms, second: Atoms) -> np.ndarray:
 
 
 class DrawnCorrelation(DrawnVariance):
-    """As :class:`LargestCorrelation`, among a few candidates drawn at each step."""
+    """Choose as :class:`LargestCorrelation`, among a few random candidates per step."""
 
     def __init__(
         self,
@@ -143,9 +143,9 @@ class DrawnCorrelation(DrawnVariance):
 def _scores(
     cross: np.ndarray, norms: np.ndarray, usable: np.ndarray, by_covariance: bool
 ) -> np.ndarray:
-    """Return scores, of which 0 is left to what is closed.
+    """Return positive scores, and 0 for closed candidates.
 
-    Correlations plus 1; positive covariances.
+    Scores are correlations plus 1, or positive covariances.
     """
     scores = np.zeros(len(cross))
     np.divide(cross, norms, out=scores, where=usable)

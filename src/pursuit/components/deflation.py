@@ -1,18 +1,19 @@
-r"""The criterion-driven loop: choose a point, deflate, go on (sparse KPCA and KCCA).
+r"""The greedy loop of sparse KPCA and KCCA: choose a point by a criterion, deflate.
 
-Letters: ``l`` rows, ``K`` their kernel matrix, ``K_n`` what deflation left of it after
-``n`` steps.  A step chooses the row ``i`` of the largest criterion and sets
+Letters: ``l`` rows, ``K`` their kernel matrix, ``K_n`` the deflated matrix after ``n``
+steps. A step chooses the row ``i`` with the largest criterion and sets
 ``K_{n+1} = K_n - u u' / u_i`` with ``u = K_n e_i``.
 
-No matrix is rewritten.  :class:`View` keeps the rows ``g = u / sqrt(u_i)`` of a partial
-Cholesky factor ``G`` (n, l), so that ``K_n = K - G'G``, and the criteria need sums over
-columns of ``K_n`` only, which follow the steps by recurrences such as
+No matrix is rewritten. :class:`View` stores the rows ``g = u / sqrt(u_i)`` of a partial
+Cholesky factor ``G`` (n, l), so that ``K_n = K - G'G``. The criteria need only sums
+over columns of ``K_n``, which are updated by recurrences such as
 
 .. math:: \sum_j K_{n+1}[j, i]^2 = \sum_j K_n[j, i]^2 - 2 g_i q_i + g_i^2 |g|^2,
     \qquad q = K_n g.
 
-Each needs one product with ``K``, a pass.  The winner's criterion is computed from its
-column before it is taken: where the recurrence has lost digits, the choice is repeated.
+Each needs one product with ``K``, a pass. The winner's criterion is computed from its
+column before it is chosen: if the recurrence has lost precision, the choice is
+repeated.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from pursuit._interrupts import is_repeated, plain_interrupts
 from pursuit._threads import one_blas_thread
 from pursuit.engine.atoms import Atoms
 
-# Relative difference between the recurrence's criterion and the exact one that calls
-# for choosing anew with the exact value.
+# Relative difference between the recurrence's criterion and the exact one above which
+# the choice is repeated with the exact value.
 DRIFT = 1e-6
 
-# What rounding leaves of a residual of 0, as a share of k(x, x): no tol is below it.
+# Rounding error of a residual of 0, as a share of k(x, x); the lower limit of `tol`.
 _ROUNDING = 1e-13
-# What a residual may fall below zero by rounding, as a share of the largest k(x, x).
+# How far rounding may push a residual below 0, as a share of the largest k(x, x).
 _NEGATIVE = 1e-6
-# A column may take this much more out of a row than the row has left; above, it is
-# noise where the residual of its own row is a share below the second of k(x, x).
+# A column is noise if it takes more out of a row than the row has left, by more than
+# the first share, and its own residual is below the second share of k(x, x).
 _EXCESS, _FAINT = 1e-13, 1e-4
 
 
@@ -44,7 +45,7 @@ class View:
     Parameters
     ----------
     atoms : Atoms
-        The kernel's columns, one for each row.
+        Columns of the kernel matrix, one for each row.
     diagonal : ndarray of shape (l,)
         ``k(x, x)``.
     max_steps : int
@@ -54,7 +55,7 @@ class View:
     Attributes
     ----------
     residual : ndarray of shape (l,)
-        The diagonal of ``K_n``.
+        Diagonal of ``K_n``.
     """
 
     def __init__(
@@ -70,19 +71,19 @@ class View:
 
     @property
     def factor(self) -> np.ndarray:
-        """``G`` (n, l)."""
+        """The partial Cholesky factor ``G`` (n, l)."""
         return self._factor[: self.n_steps]
 
     @property
     def is_open(self) -> np.ndarray:
-        """Which rows lie outside the span."""
+        """Whether each row lies outside the span."""
         return (self.residual > self._least) & ~self._is_taken
 
     def squares(self) -> np.ndarray:
         """Return the sums of squares of the columns of ``K``, in one pass.
 
-        By the inequality of Cauchy and Schwarz they are at most ``K_ii trace(K)``: a
-        ValueError says where not.
+        By the Cauchy-Schwarz inequality they are at most ``K_ii trace(K)``; otherwise a
+        ValueError is raised.
         """
         sums = self.atoms.squared_norms(np.ones((1, self.atoms.n_rows)))[0]
         most = self.diagonal * self.diagonal.sum()
@@ -102,7 +103,7 @@ class View:
         return U
 
     def products(self, V: np.ndarray) -> np.ndarray:
-        """Return ``K_n v`` for vectors (m, l): one pass."""
+        """Return ``K_n v`` for vectors (m, l), in one pass."""
         P = self.atoms.correlate(V)
         if self.n_steps:
             inside = V @ self.factor.T
@@ -110,10 +111,10 @@ class View:
         return P
 
     def is_noise(self, i: int, u: np.ndarray) -> bool:
-        """Return whether column ``u`` of row ``i`` is what rounding left of it.
+        """Return whether column ``u`` of row ``i`` is only round-off.
 
-        A criterion that does not ask for a large residual may choose rows close to the
-        span one after the other, each of which multiplies the errors of the earlier.
+        A criterion that does not require a large residual may choose one row close to
+        the span after the other, each of which multiplies the errors of the earlier.
         """
         if u[i] > _FAINT * self.diagonal[i]:
             return False
@@ -121,13 +122,13 @@ class View:
         return bool(excess > _EXCESS * self._largest)
 
     def close(self, index: np.ndarray | int) -> None:
-        """Count rows as inside the span."""
+        """Mark rows as inside the span."""
         self._is_taken[index] = True
 
     def deflate(self, i: int, g: np.ndarray) -> None:
-        """Take the direction ``g``, that of row ``i``, out.
+        """Deflate by the direction ``g`` of row ``i``.
 
-        A ValueError says where the diagonal becomes negative.
+        Raise a ValueError if the diagonal becomes negative.
         """
         self._factor[self.n_steps] = g
         self.n_steps += 1
@@ -142,7 +143,7 @@ class View:
 
 
 class Steps:
-    """The steps taken by a criterion."""
+    """The steps of a criterion."""
 
     def __init__(self, max_steps: int) -> None:
         self._atoms = np.full(max_steps, -1)
@@ -156,7 +157,7 @@ class Steps:
 
     @property
     def gains(self) -> np.ndarray:
-        """The criterion with which each won."""
+        """The criterion of each chosen row."""
         return self._gains[: self.n_steps]
 
     def _record(self, i: int, gain: float) -> None:
@@ -165,7 +166,7 @@ class Steps:
         self.n_steps += 1
 
     def step(self) -> bool:
-        """Take one step; return False where no candidate is left."""
+        """Take one step; return False if no candidate is left."""
         raise NotImplementedError
 
 
@@ -174,11 +175,11 @@ def run(
     max_steps: int,
     stop: Callable[[], str | None] = lambda: None,
 ) -> str:
-    """Take steps until they are enough; return why they ended.
+    """Take steps until a rule stops them; return why they ended.
 
-    ``stop`` is asked before each step and answers None or a reason.  An interrupt
-    (Ctrl-C) ends the loop with the steps taken so far, a second one within two seconds
-    passes through.
+    ``stop`` is called before each step and returns None or a reason. An interrupt
+    (Ctrl-C) ends the loop with the steps taken so far; a second one within two seconds
+    is raised.
     """
     try:
         with one_blas_thread(), plain_interrupts():

@@ -1,4 +1,4 @@
-"""Pairs of subspaces, of two views of the same rows: what sparse KCCA chooses."""
+"""Pairs of subspaces of two views, chosen by sparse KCCA."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .subspaces import SubspacePath, mean_products
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairedPath:
-    """Nested pairs of subspaces, of two views of the same rows.
+    """Nested pairs of subspaces of two views of the same rows.
 
     Attributes
     ----------
     first, second : SubspacePath
-        With the same rows chosen.
+        Subspaces of the two views, spanned by the same rows.
     cross : ndarray of shape (n_steps, n_steps)
-        Mean products of the coordinates of the two.
+        Mean products of the coordinates of the two views.
     """
 
     first: SubspacePath
@@ -46,7 +46,7 @@ class PairedPath:
 
     @property
     def gains(self) -> np.ndarray:
-        """The correlation with which it won."""
+        """The criterion of each chosen row."""
         return self.first.gains
 
     @property
@@ -55,13 +55,13 @@ class PairedPath:
         return self.first.stop_reason
 
     def cross_covariance(self, center: bool) -> np.ndarray:
-        """Return the covariance of the coordinates of the two, or mean products."""
+        """Return the covariance of the two views' coordinates, or mean products."""
         if not center:
             return self.cross
         return self.cross - np.outer(self.first.means, self.second.means)
 
     def truncate(self, size: int) -> PairedPath:
-        """Return the path's first ``size`` steps."""
+        """Return the path of the first ``size`` steps."""
         return PairedPath(
             self.first.truncate(size),
             self.second.truncate(size),
@@ -77,7 +77,7 @@ def choose_pairs(
     center: bool,
     by_covariance: bool,
 ) -> PairedPath:
-    """Return the pairs of subspaces whose points are correlated, greedily."""
+    """Return the subspaces of pairs chosen greedily by correlation or covariance."""
     data = (X, Y)
     first, second = (
         how.view(k, how.points(k, Z), n_views=2)
@@ -105,7 +105,7 @@ def _paired_path(
     triangles: list[np.ndarray],
     reason: str,
 ) -> PairedPath:
-    """Return what the chosen rows span in the two views, over all rows."""
+    """Return the subspaces of the chosen rows in the two views, over all rows."""
     blocks = [
         coordinate_blocks(k, Z, rows, triangle)
         for k, Z, triangle in zip(kernels, data, triangles, strict=True)

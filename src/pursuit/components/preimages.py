@@ -1,13 +1,13 @@
-r"""Pre-images: points whose images come close to a point of feature space.
+r"""Pre-images: points whose images are close to a point of feature space.
 
-A point of the span is :math:`\sum_i \gamma_i \phi(x_i)`.  Under a kernel with constant
+A point of the span is :math:`\sum_i \gamma_i \phi(x_i)`. For a kernel with constant
 ``k(x, x)`` the nearest image is where :math:`f(x) = \sum_i \gamma_i k(x, x_i)` is
-largest.  For the Gaussian kernel a stationary point of ``f`` satisfies
+largest. For the Gaussian kernel a stationary point of ``f`` satisfies
 
 .. math:: x = \frac{\sum_i \gamma_i k(x, x_i) x_i}{\sum_i \gamma_i k(x, x_i)},
 
-which is iterated from the chosen point where ``f`` is largest.  Weights of both signs
-may lead the iteration astray: a step that does not raise ``f`` is halved.
+which is iterated from the chosen point where ``f`` is largest. With weights of both
+signs the iteration may overshoot: a step that does not increase ``f`` is halved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CONVERGED = 1e-9
 
 
 def has_preimages(kernel: Kernel | None) -> bool:
-    """Return whether pre-images are defined here: for Gaussian and linear kernels."""
+    """Return whether pre-images are available: for Gaussian and linear kernels."""
     return type(kernel) in (Gaussian, Linear)
 
 
@@ -35,14 +35,14 @@ def preimages(kernel: Kernel, points: Any, weights: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     kernel : Gaussian or Linear
-        Of the linear one they are exact: ``weights @ points``.
+        Kernel; pre-images of the linear one are exact, ``weights @ points``.
     points : array or CSR of shape (n_support, n_features)
     weights : ndarray of shape (n, n_support)
 
     Returns
     -------
     X : ndarray of shape (n, n_features)
-        Local maxima of ``f``, at which it is no smaller than at any of the points.
+        Local maxima of ``f``, no smaller than its values at the points.
     """
     if type(kernel) is Linear:
         return np.asarray(safe_sparse_dot(weights, points, dense_output=True))
@@ -65,7 +65,7 @@ def preimages(kernel: Kernel, points: Any, weights: np.ndarray) -> np.ndarray:
 def _values(
     kernel: Kernel, points: Any, weights: np.ndarray, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``f(x)`` and its terms, one row of each for a row of X."""
+    """Return ``f(x)`` and its terms, one row for each row of X."""
     terms = weights * kernel(X, points)
     return terms.sum(axis=1), terms
 
@@ -82,7 +82,7 @@ def _step(
     X, f = X.copy(), f.copy()
     size = np.sqrt((direction**2).sum(axis=1))
     scale = np.sqrt((X**2).sum(axis=1)) + size
-    # A move in proportion to the kernel's width matters, however far from the origin.
+    # A move counts relative to the kernel's width, however far from the origin.
     scale = np.minimum(scale, 1.0 / np.sqrt(kernel.gamma))
     left = np.flatnonzero(size > _CONVERGED * scale)
     is_moving = np.zeros(len(X), dtype=bool)

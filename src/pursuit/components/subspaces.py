@@ -1,9 +1,9 @@
-"""The nested subspaces that chosen points span, and coordinates in them.
+"""Nested subspaces spanned by chosen points, and coordinates in them.
 
-The images of the chosen points, in the order of their choice, are made orthonormal one
-after the other (Gram-Schmidt, which on kernel values is Cholesky's factor): the first
-``n`` coordinates of a point are its projection on the span of the first ``n`` points,
-which is Nyström's map up to a rotation.
+The images of the chosen points are orthonormalized in order of choice (Gram-Schmidt,
+which on kernel values is the Cholesky factorization). The first ``n`` coordinates of a
+point are its projection on the span of the first ``n`` points, which is Nyström's map
+up to a rotation.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from pursuit.bounds import BoundCurve, kpca_compression
 class SubspacePath:
     """Nested subspaces of feature space, each spanned by one more training point.
 
-    A path is a value: nothing changes it.  ``len(path)`` is the number of points.
+    A path is immutable. ``len(path)`` is the number of points.
 
     Attributes
     ----------
     atoms : ndarray of shape (n_steps,)
-        The training row chosen at each step.
+        Training row chosen at each step.
     gains : ndarray of shape (n_steps,)
-        The criterion with which it won.
+        Criterion of the chosen row.
     triangle : ndarray of shape (n_steps, n_steps)
         Lower triangular: ``triangle @ triangle.T`` is the kernel of the chosen points.
     means : ndarray of shape (n_steps,)
@@ -37,11 +37,11 @@ class SubspacePath:
     moments : ndarray of shape (n_steps, n_steps)
         Mean products of the coordinates.
     total : float
-        The mean of ``k(x, x)``.
+        Mean of ``k(x, x)``.
     sup : float
-        The largest ``k(x, x)``.
+        Largest ``k(x, x)``.
     n_samples : int
-        The number of training rows.
+        Number of training rows.
     stop_reason : str
     """
 
@@ -82,7 +82,7 @@ class SubspacePath:
         return self.moments - np.outer(self.means, self.means)
 
     def principal_directions(self, center: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return variances in falling order, and their directions as columns."""
+        """Return variances in decreasing order, and their directions as columns."""
         values, V = eigh(self.covariance(center))
         values, V = np.maximum(values[::-1], 0.0), V[:, ::-1]
         largest = np.abs(V).argmax(axis=0)
@@ -100,13 +100,13 @@ class SubspacePath:
         Parameters
         ----------
         kind : {"compression"}
-            :func:`pursuit.bounds.kpca_compression`.
+            The bound :func:`pursuit.bounds.kpca_compression`.
         delta : float
-            The probability with which it may fail.
+            Probability with which the bound may fail.
         sup : float, optional
-            The largest value that ``k(x, x)`` can take.  If not given, the largest
-            among the training rows: right for kernels with a constant ``k(x, x)``,
-            such as the Gaussian, else only an estimate.
+            Largest possible ``k(x, x)``. By default the largest among the training
+            rows, which is exact for kernels with a constant ``k(x, x)``, such as the
+            Gaussian, and otherwise only an estimate.
         """
         if kind != "compression":
             raise ValueError(
@@ -121,12 +121,12 @@ class SubspacePath:
         return BoundCurve(kind, np.array(values, dtype=np.float64), sup)
 
     def _outside_residuals(self) -> np.ndarray:
-        """Return mean residuals over the rows that are not chosen."""
+        """Return the mean residuals over the rows that are not chosen."""
         n_outside = np.maximum(self.n_samples - np.arange(len(self) + 1), 1)
         return self.residuals * (self.n_samples / n_outside)
 
     def truncate(self, size: int) -> SubspacePath:
-        """Return the path's first ``size`` steps; of fewer, the reason says so."""
+        """Return the path of the first ``size`` steps."""
         if not 0 <= size <= len(self):
             raise ValueError(
                 f"size={size!r} is not on the path, which has sizes 0 to {len(self)}."
@@ -143,10 +143,10 @@ class SubspacePath:
 
 
 def mean_products(blocks: Iterable[tuple[np.ndarray, ...]]) -> tuple[Any, ...]:
-    """Return ``n, sum(Z), Z'Z`` of blocks of rows, for one or for two coordinates.
+    """Return ``n, sum(Z), Z'Z`` summed over blocks of rows.
 
-    Each block is a tuple of coordinates ``(Z,)`` or ``(Z, W)``; of two, the sums of
-    both and all their products, as of the columns of one wide array.
+    Each block is a tuple of coordinates ``(Z,)`` or ``(Z, W)``; for two, the sums of
+    both and all their products, as for the columns of one wide array.
     """
     n, total, products = 0, np.zeros(0), np.zeros((0, 0))
     for block in blocks:

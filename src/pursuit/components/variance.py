@@ -1,4 +1,4 @@
-"""Choosing points by the variance that they capture: sparse kernel PCA."""
+"""Choose points by captured variance, for sparse kernel PCA."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from pursuit.engine.ties import first_largest
 from ._loops import choose_among, deflate_pool
 from .deflation import DRIFT, Steps, View
 
-# A pooled column whose residual fell below this share of what it was when it was
-# fetched lost digits with it, and is fetched afresh.
+# A pooled column whose residual has fallen below this share of its first value has
+# lost precision, and is fetched again.
 _STALE = 1e-2
 
-# The sums follow the steps with errors of about 1e-16 of their first values, which fall
-# with the square of the trace: below this share of it they are computed anew.
+# The sums of the recurrence have errors of about 1e-16 of their first values, while
+# they fall with the square of the trace: below this share they are recomputed.
 _WORN = 1e-3
 
-# Columns fetched at a pass, at the least and at the most; columns among which the next
-# winners are foreseen, for each of them.
+# Minimum and maximum number of columns fetched per pass, and number of columns examined
+# for each of them to predict the next winners.
 _FEWEST, MOST, LOOKS_EACH = 4, 32, 8
 
-# What the latest round counts in the average of steps a round.
+# Weight of the latest round in the average number of steps per round.
 _LATEST = 0.3
 
 
 class LargestVariance(Steps):
-    r"""Choose by the Rayleigh quotient :math:`\sum_j K_n[j,i]^2 / K_n[i,i]`.
+    r"""Choose points by the Rayleigh quotient :math:`\sum_j K_n[j,i]^2 / K_n[i,i]`.
 
-    It is the drop of the trace of ``K_n``.  As in :mod:`.engine.pursuit`, a pass
-    serves several steps: the next winners are foreseen by running the loop among the
-    best candidates of the moment, whose columns tell all inner products among them, and
-    the columns of those foreseen pass together.  The choice is made over all
-    candidates.
+    It is the decrease of the trace of ``K_n``. As in :mod:`.engine.pursuit`, a pass
+    serves several steps: the next winners are predicted by running the loop among the
+    current best candidates, whose columns give all inner products among them, and the
+    products of the predicted columns are computed in one pass. The choice is made over
+    all candidates.
     """
 
     def __init__(self, view: View, max_steps: int) -> None:
@@ -45,7 +45,7 @@ class LargestVariance(Steps):
         self._latest = 0
 
     def step(self) -> bool:
-        """Take one step; return False where no candidate is left."""
+        """Take one step; return False if no candidate is left."""
         self._renew_if_worn()
         while True:
             scores = self._scores()
@@ -60,7 +60,7 @@ class LargestVariance(Steps):
                 return True
 
     def _renew_if_worn(self) -> None:
-        """Compute all sums anew where little is left of what they were."""
+        """Recompute all sums if little is left of their first values."""
         left = self.view.residual.sum()
         if not 0 < left < _WORN * self._left:
             return
@@ -79,7 +79,7 @@ class LargestVariance(Steps):
         return scores
 
     def _holds(self, i: int, slot: int, score: float) -> bool:
-        """Return whether the column bears the score out; correct it if not."""
+        """Return whether the column confirms the score; correct it if not."""
         u = self._pool.U[slot]
         self._sums[i], self.view.residual[i] = u @ u, u[i]
         exact = self._sums[i] / max(self.view.residual[i], 1e-300)
@@ -110,14 +110,14 @@ class LargestVariance(Steps):
         U_all = np.concatenate([U, self._pool.U])
         picks = self._foresee(among, U_all, m + len(self._pool.index))
         picks = picks[picks < len(looks)][:m]
-        # The best of all must be among them, or the round would not take a step.
+        # Include the best of all, so that the round takes at least one step.
         picks = np.concatenate([[0], picks[picks != 0][: m - 1]])
         self._pool.add(looks[picks], U[picks])
 
     def _looks(
         self, best: int, scores: np.ndarray, m: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows of high score, the best first, and their columns."""
+        """Return rows of high score, best first, and their columns."""
         scores = scores.copy()
         scores[self._pool.index] = 0.0
         n = min(LOOKS_EACH * m, int(np.count_nonzero(scores)))
@@ -126,7 +126,7 @@ class LargestVariance(Steps):
         return looks, self.view.columns(looks)
 
     def _foresee(self, among: np.ndarray, U: np.ndarray, n_picks: int) -> np.ndarray:
-        """Return which of the columns the loop would take, were there no others."""
+        """Return which of the columns the loop would choose among these."""
         A = self.view.atoms.pool.matmul(U, np.ascontiguousarray(U.T))
         least = _STALE * self.view.residual[among]
         return choose_among(A, U[:, among], least, min(n_picks, len(among)))
@@ -135,7 +135,7 @@ class LargestVariance(Steps):
 class _Pool:
     """Columns ``U`` (b, l) of ``K_n`` with their products ``P = U K_n``.
 
-    The index of one that was dropped is -1, until the next trim removes it.
+    The index of a dropped column is -1 until the next trim removes it.
     """
 
     def __init__(self, view: View) -> None:
@@ -146,12 +146,12 @@ class _Pool:
         self._at_first = np.zeros(0)
 
     def find(self, i: int) -> int:
-        """Return where the column of row ``i`` is, -1 if nowhere."""
+        """Return the position of the column of row ``i``, -1 if absent."""
         found = np.flatnonzero(self.index == i)
         return int(found[0]) if len(found) else -1
 
     def add(self, index: np.ndarray, U: np.ndarray) -> None:
-        """Fetch the products of some columns, in one pass."""
+        """Add some columns, with their products computed in one pass."""
         self.index = np.concatenate([self.index, index])
         self.U = np.concatenate([self.U, U])
         self.P = np.concatenate([self.P, self._view.products(U)])
@@ -159,23 +159,23 @@ class _Pool:
         self._at_first = np.concatenate([self._at_first, residual])
 
     def deflate(self, g: np.ndarray, q: np.ndarray, squared: float) -> None:
-        """Take ``g`` out of all, with ``q = K_n g``."""
+        """Deflate all columns by ``g``, with ``q = K_n g``."""
         own = g[self.index]
         across = q[self.index] - own * squared
         deflate_pool(self.U, self.P, self.index, own, across, g, q)
 
     def drop(self, slot: int) -> None:
-        """Forget one column."""
+        """Drop one column."""
         self.index[slot] = -1
 
     def drop_stale(self) -> None:
-        """Forget those that are in the span, or lost digits on the way there."""
+        """Drop columns that are in the span or have lost precision."""
         left = self._view.residual[self.index]
         is_open = self._view.is_open[self.index]
         self.index[~is_open | (left <= _STALE * self._at_first)] = -1
 
     def trim(self, n: int, scores: np.ndarray) -> None:
-        """Keep the ``n`` of the highest scores."""
+        """Keep the ``n`` columns with the highest scores."""
         order = np.argsort(-np.where(self.index >= 0, scores[self.index], -1.0))
         kept = np.sort(order[: min(n, np.count_nonzero(self.index >= 0))])
         self.index, self._at_first = self.index[kept], self._at_first[kept]
@@ -183,10 +183,10 @@ class _Pool:
 
 
 class DrawnVariance(Steps):
-    """As :class:`LargestVariance`, among a few candidates drawn anew at each step.
+    """Choose as :class:`LargestVariance`, among a few random candidates per step.
 
-    Of 59 random candidates the best is, with 95 % certainty, one of the best 5 % of
-    all.  No pass over the kernel is made: each step evaluates the columns it draws.
+    The best of 59 random candidates is, with 95 % certainty, one of the best 5 % of
+    all. There is no pass over the kernel: each step evaluates the columns it draws.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class DrawnVariance(Steps):
         self._n_drawn, self._rng = n_drawn, rng
 
     def step(self) -> bool:
-        """Take one step; return False where no candidate is left."""
+        """Take one step; return False if no candidate is left."""
         while True:
             is_open = np.logical_and.reduce([view.is_open for view in self.views])
             left = np.flatnonzero(is_open)
@@ -209,7 +209,7 @@ class DrawnVariance(Steps):
             scores = self._scored(drawn, U)
             best = first_largest(scores)
             if best < 0:
-                # None of those drawn adds anything: they need not be drawn again.
+                # None of the candidates adds anything: do not draw them again.
                 self.views[0].close(drawn)
             elif not self._took(drawn[best], [u[best] for u in U], scores[best]):
                 self.views[0].close(drawn[best])
@@ -226,7 +226,7 @@ class DrawnVariance(Steps):
         return scores
 
     def _took(self, i: int, U: list[np.ndarray], score: float) -> bool:
-        """Take a row, unless its columns are but noise."""
+        """Choose a row, unless its columns are only noise."""
         pairs = list(zip(self.views, U, strict=True))
         if any(view.is_noise(i, u) for view, u in pairs):
             return False

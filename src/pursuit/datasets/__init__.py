@@ -1,14 +1,15 @@
-"""Data sets of the literature on these models, read from local files or fetched.
+"""Data sets of the papers, read from local files or fetched from OpenML.
 
-The package ships no data. ``load("sonar")`` reads ``sonar.npz`` from the folder that
-the environment variable ``PURSUIT_DATA`` names, else from ``~/.pursuit_data``; what is
-in neither is fetched into the latter from OpenML, if it exists there in the original
-form: boston, ionosphere, mnist, mushrooms, pima, sonar, usps and wisconsin. ``names()``
-lists the known sets, ``available()`` those whose file is present.
+The package ships no data. ``load("sonar")`` reads ``sonar.npz`` from the folder given
+by the environment variable ``PURSUIT_DATA``, else from ``~/.pursuit_data``. If the file
+is in neither, it is fetched into the latter from OpenML, for the sets that exist there
+in their original form: boston, ionosphere, mnist, mushrooms, pima, sonar, usps and
+wisconsin. ``names()`` lists the known sets, ``available()`` those whose file is
+present.
 
-Made data: `make_spiral` and `make_ripley` draw points of a known density,
-`make_strong_dimensions` those of Hussain and Shawe-Taylor's toy experiment,
-`make_interlocked` and `make_far_cluster` two classes in the plane.
+Synthetic data: `make_spiral` and `make_ripley` draw points from a known density,
+`make_strong_dimensions` draws those of Hussain and Shawe-Taylor's toy experiment, and
+`make_interlocked` and `make_far_cluster` draw two classes in the plane.
 """
 
 from __future__ import annotations
@@ -68,26 +69,26 @@ _DAMAGE = (
 
 
 def names() -> list[str]:
-    """Names that :func:`load` knows; ``ida_titanic`` is also taken for ``titanic``."""
+    """Return the names that :func:`load` knows; ``ida_titanic`` means ``titanic``."""
     return sorted(SETS)
 
 
 def available() -> list[str]:
-    """The known names whose file is present; its contents are not looked at."""
+    """Return the known names whose file is present; its contents are not checked."""
     return [name for name in names() if _find(SETS[name].file) is not None]
 
 
 def load(name: str, *, one_hot: bool = True) -> Bunch:
-    """Load a data set from its local file, which may be fetched first.
+    """Load a data set from its local file, fetching it first if needed.
 
     Parameters
     ----------
     name : str
         One of :func:`names`.
     one_hot : bool, default=True
-        How the categorical columns of ``mushrooms`` and ``adult`` are given: one
-        0/1 column a category, or (False) one column of codes, to be looked up in
-        ``categories``. A missing value is the category ``?``. No effect elsewhere.
+        Encoding of the categorical columns of ``mushrooms`` and ``adult``: one 0/1
+        column per category, or (False) one column of codes into ``categories``. A
+        missing value is the category ``?``. Other sets are not affected.
 
     Returns
     -------
@@ -98,14 +99,14 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
         - ``target`` : (n,) array; integer labels as published (0/1, -1/+1, digits …)
           or, for ``boston`` and ``california``, floats.
         - ``feature_names``, and ``target_names`` in the order of the sorted labels.
-        - ``splits`` : list of (train, test) row indices, which scikit-learn takes as
-          ``cv=``; empty where the set has none of its own.
-        - ``data_train``, ``target_train``, ``data_test``, ``target_test`` where the
-          set is published in two parts, the first of which comes first in ``data``.
+        - ``splits`` : list of (train, test) row indices, suitable as scikit-learn's
+          ``cv=``; empty if the set has no published splits.
+        - ``data_train``, ``target_train``, ``data_test``, ``target_test`` if the set
+          is published in two parts; the training rows come first in ``data``.
         - ``views`` : for ``mfeat`` and ``nutrimouse``, the blocks of columns that
           ``data`` holds side by side.
         - ``categories`` : for categorical sets, column name -> categories.
-        - ``DESCR``, and what else the set has (``ids``, ``raw``, ``genotype`` …).
+        - ``DESCR``, and further fields of the set (``ids``, ``raw``, ``genotype`` …).
 
     Raises
     ------
@@ -114,7 +115,7 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
     FileNotFoundError
         If the file is in none of the folders and cannot be fetched.
     OSError
-        If the file is there but is not a sound copy.
+        If the file exists but is damaged.
     """
     known, path = _known(name), locate(name)
     try:
@@ -129,7 +130,7 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
 
 
 def locate(name: str) -> Path:
-    """Return the file of a data set, fetched from OpenML if it is not here yet.
+    """Return the file of a data set, fetching it from OpenML if needed.
 
     Parameters
     ----------
@@ -139,15 +140,15 @@ def locate(name: str) -> Path:
     Returns
     -------
     path : Path
-        In the folder that ``PURSUIT_DATA`` names, or in the user's.
+        File in the folder given by ``PURSUIT_DATA``, or in ``~/.pursuit_data``.
 
     Raises
     ------
     ValueError
         If the name is unknown.
     FileNotFoundError
-        If the file is in none of the folders and cannot be fetched; it says where to
-        put it.
+        If the file is in none of the folders and cannot be fetched; the message says
+        where to put it.
     """
     file = _known(name).file
     path = _find(file)

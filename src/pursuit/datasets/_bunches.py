@@ -1,4 +1,4 @@
-"""From the arrays of a file to what a user gets."""
+"""Build the `Bunch` of a data set from the arrays of its file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._layouts import Arrays, Fields, column_names
 
 
 def bunch(known: Set, arrays: Arrays, one_hot: bool) -> Bunch:
-    """Return what :func:`pursuit.datasets.load` does, of the file's arrays."""
+    """Return the result of :func:`pursuit.datasets.load` from the file's arrays."""
     fields = {"splits": [], **known.layout(arrays)}
     if "codes" in fields:
         fields |= _encode(fields.pop("codes"), one_hot, fields)
@@ -29,7 +29,7 @@ def bunch(known: Set, arrays: Arrays, one_hot: bool) -> Bunch:
 
 
 def _plain(target: np.ndarray) -> np.ndarray:
-    """Wide types only: differences of small unsigned labels would wrap around."""
+    """Return labels of a wide type: differences of small unsigned ones would wrap."""
     return target.astype(np.float64 if target.dtype.kind == "f" else np.int64)
 
 

@@ -1,4 +1,4 @@
-"""The data sets that are known, and how each is read."""
+"""Catalogue of the known data sets, and how each is read."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ._layouts import (
 
 @dataclass(frozen=True)
 class Set:
-    """A data set: its file, what it is, and how it is read.
+    """A data set: its file, its description, and how it is read.
 
     Attributes
     ----------
     file : str
-        The name of the file, without its ending.
+        Name of the file, without its extension.
     descr : str
     layout : callable
-        Makes data, target and other fields of the file's arrays.
+        Makes data, target and other fields from the file's arrays.
     dtype : type
-        Of the data.
+        Type of the data.
     extras : tuple of str
-        Arrays that are handed on as they are.
+        Arrays that are passed on unchanged.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""How a file's arrays become data, target and the rest."""
+"""Turn the arrays of a file into data, target and other fields."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Fields = dict[str, Any]
 
 
 def whole(arrays: Arrays) -> Fields:
-    """Return all rows as they are."""
+    """Return all rows unchanged."""
     return {"data": arrays["X"], "target": arrays["y"]}
 
 
 def resampled(arrays: Arrays) -> Fields:
-    """Return all rows, and the published splits of them."""
+    """Return all rows and their published splits."""
     splits = list(zip(arrays["train"], arrays["test"], strict=True))
     official = bool(arrays["official_splits"])
     return {**whole(arrays), "splits": splits, "official_splits": official}
@@ -35,7 +35,7 @@ def joined(arrays: Arrays) -> Fields:
 
 
 def mushrooms(arrays: Arrays) -> Fields:
-    """Return columns of letters, as codes."""
+    """Return the columns of letters as codes."""
     letters = map(list, arrays["categories"].tolist())
     return {
         "data": np.empty((len(arrays["X"]), 0)),
@@ -46,7 +46,7 @@ def mushrooms(arrays: Arrays) -> Fields:
 
 
 def adult(arrays: Arrays) -> Fields:
-    """Return columns of numbers and columns of words, these as codes."""
+    """Return the columns of numbers, and the columns of strings as codes."""
     words = (text.split("|") for text in arrays["categories"].tolist())
     return {
         "data": _both(arrays, "X_num"),
@@ -58,7 +58,7 @@ def adult(arrays: Arrays) -> Fields:
 
 
 def a9a(arrays: Arrays) -> Fields:
-    """Return the two parts as sparse rows of 0 and 1."""
+    """Return the two published parts as sparse rows of 0 and 1."""
 
     def part(key: str) -> sparse.csr_array:
         indptr, columns = arrays[f"{key}_indptr"], arrays[f"{key}_indices"]
@@ -73,7 +73,7 @@ def a9a(arrays: Arrays) -> Fields:
 
 
 def side_by_side(*keys: str, target: str) -> Callable[[Arrays], Fields]:
-    """Return the layout of several blocks of columns, the views."""
+    """Return the layout for several blocks of columns (views) side by side."""
 
     def layout(arrays: Arrays) -> Fields:
         widths = [arrays[key].shape[1] for key in keys]
@@ -95,7 +95,7 @@ def side_by_side(*keys: str, target: str) -> Callable[[Arrays], Fields]:
 
 
 def column_names(arrays: Arrays, key: str, width: int) -> list[str]:
-    """Return the names that the file has for columns, or numbered ones."""
+    """Return the column names in the file, or numbered names."""
     if f"{key}_names" in arrays:
         return arrays[f"{key}_names"].tolist()
     return [f"{key}_{j}" for j in range(width)]

@@ -1,10 +1,10 @@
-"""Data sets fetched from OpenML through scikit-learn, checked and kept as files.
+"""Fetch data sets from OpenML through scikit-learn, check them and store them as files.
 
-scikit-learn compares each download with OpenML's own checksum. Here its name, shape,
-order of the published parts and numbers of each class are compared with those of the
-original set; then the SHA-256 digest of the file that is kept is written beside it and
-compared whenever the file is read. OpenML's rows of the smaller sets may stand in
-another order than those of the original files, so random splits of them may differ.
+scikit-learn compares each download with OpenML's checksum. Here its name, shape, order
+of the published parts and class counts are compared with those of the original set.
+The SHA-256 digest of the stored file is written beside it and checked whenever the
+file is read. For the smaller sets, OpenML may order the rows differently from the
+original files, so random splits may differ.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Source:
-    """A data set of OpenML, and what it must hold to be the one that is meant.
+    """A data set of OpenML, with the properties by which it is verified.
 
-    ``counts`` are the numbers of each class in each published part, ``()`` for numbers
-    as targets.
+    ``counts`` are the class counts in each published part, ``()`` for numeric targets.
     """
 
     number: int
@@ -40,20 +39,20 @@ class Source:
 
 
 def fetch(file: str, folder: Path) -> Path:
-    """Fetch a data set and keep it as ``file``.npz in a folder.
+    """Fetch a data set and store it as ``file``.npz in a folder.
 
     Raises
     ------
     OSError
         If OpenML cannot be reached.
     ValueError
-        If what it gave is not the data set that is meant.
+        If the download is not the expected data set.
     """
     source = SOURCES[file]
-    # pandas reads large files in seconds, but takes no account of categories.
+    # pandas reads large files in seconds, but ignores categories.
     parser = "pandas" if find_spec("pandas") and source.shape[0] > 9000 else "liac-arff"
     with warnings.catch_warnings():
-        # One of them tells of a second try, which the error tells of too.
+        # One warning reports a retry, which the error mentions as well.
         warnings.simplefilter("ignore", UserWarning)
         bunch = fetch_openml(
             data_id=source.number,
@@ -73,7 +72,7 @@ def fetch(file: str, folder: Path) -> Path:
 
 
 def checked(source: Source, bunch: Any) -> Arrays:
-    """Return the arrays of a download, or say why it is not what was asked for."""
+    """Return the arrays of a download, or raise a ValueError if it is another set."""
     title = bunch.details["name"]
     if title.lower() != source.title:
         raise ValueError(f"number {source.number} is called {title!r} there")
@@ -89,27 +88,27 @@ def checked(source: Source, bunch: Any) -> Arrays:
 
 
 def digest(path: Path) -> str:
-    """Return a file's SHA-256 digest."""
+    """Return the SHA-256 digest of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def digest_path(path: Path) -> Path:
-    """Return where the digest of a fetched file is kept."""
+    """Return the path at which the digest of a fetched file is stored."""
     return path.with_name(f"{path.name}.sha256")
 
 
 def check_digest(path: Path) -> None:
-    """Raise a ValueError if a file was fetched and has changed since."""
+    """Raise a ValueError if a fetched file has changed since."""
     kept = digest_path(path)
     if kept.is_file() and kept.read_text(encoding="utf-8").split()[0] != digest(path):
         raise ValueError("it has changed since it was fetched")
 
 
-# -- how a download becomes the arrays of a file -------------------------------------
+# -- from a download to the arrays of a file -----------------------------------------
 
 
 def _numbers(bunch: Any) -> np.ndarray:
-    """Return the inputs; columns that OpenML takes for categories as their values."""
+    """Return the inputs; columns that OpenML calls categories as their values."""
     X = np.array(bunch.data, dtype=np.float64)
     for name, values in (bunch.categories or {}).items():
         if name not in bunch.feature_names:
@@ -121,7 +120,7 @@ def _numbers(bunch: Any) -> np.ndarray:
 
 
 def _classes(*words: str) -> Callable[[Any], Arrays]:
-    """Return what codes the classes by the order of their names at OpenML."""
+    """Return a function that codes the classes in the order of the given names."""
 
     def arrays(bunch: Any) -> Arrays:
         y = _labels(bunch, words)
@@ -166,7 +165,10 @@ def _mushrooms(bunch: Any) -> Arrays:
 
 
 def _digits(n_train: int, first: int, dtype: Any) -> Callable[[Any], Arrays]:
-    """Return what cuts digits into the published parts; ``first`` is the label of 0."""
+    """Return a function that splits digits into the published parts.
+
+    ``first`` is the label of the digit 0.
+    """
 
     def arrays(bunch: Any) -> Arrays:
         X = np.asarray(bunch.data, dtype=np.float64).astype(dtype)

@@ -1,4 +1,4 @@
-"""Made data, of known density where there is one; public in `pursuit.datasets`."""
+"""Synthetic data, and their densities if known; public in `pursuit.datasets`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pursuit._parameters import (
     whole_number,
 )
 
-# The spiral's curve: 0.04 t (sin t, cos t), t uniform from 3 to 15.
+# Curve of the spiral: 0.04 t (sin t, cos t), t uniform from 3 to 15.
 _SCALE, _FIRST, _LAST = 0.04, 3.0, 15.0
-# Nodes of the quadrature for each standard deviation of the noise along the curve.
+# Nodes of the quadrature per standard deviation of the noise along the curve.
 _NODES = 5
 _LENGTH = 5.0
-# Distances held at a time, in numbers.
+# Number of distances held at a time.
 _HELD = 1 << 22
 
 
@@ -35,11 +35,11 @@ def make_spiral(
     Parameters
     ----------
     n_samples : int, default=300
-        How many points.
+        Number of points.
     noise : float, default=0.01
         Standard deviation of e and e'.
     random_state : int, RandomState instance or None, default=None
-        The source of chance.
+        Seed or generator of random numbers.
 
     Returns
     -------
@@ -56,8 +56,8 @@ def make_spiral(
 def spiral_log_density(X: Any, *, noise: float = 0.01) -> np.ndarray:
     """Return the true log-density of `make_spiral`, by quadrature along the curve.
 
-    Minus its mean over many points is an estimate of the entropy, below which no
-    density can bring the average negative log-likelihood: about -1.79 nats at the
+    Its negative mean over many points estimates the entropy, which is the lowest
+    average negative log-likelihood that any density can reach: about -1.79 nats at the
     default noise.
 
     Parameters
@@ -94,7 +94,7 @@ def _curve(t: np.ndarray) -> np.ndarray:
     return _SCALE * t[:, None] * np.column_stack([np.sin(t), np.cos(t)])
 
 
-# Ripley's mixture: two Gaussians a class, all of one variance.
+# Ripley's mixture: two Gaussians per class, all of one variance.
 _RIPLEY_MEANS = np.array([[[-0.7, 0.3], [0.3, 0.3]], [[-0.3, 0.7], [0.4, 0.7]]])
 _RIPLEY_VARIANCE = 0.03
 
@@ -111,9 +111,9 @@ def make_ripley(
     Parameters
     ----------
     n_samples : int, default=250
-        How many points; each class has half of them, class 1 the odd one.
+        Number of points; each class has half of them, class 1 the odd one.
     random_state : int, RandomState instance or None, default=None
-        The source of chance.
+        Seed or generator of random numbers.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def ripley_log_density(X: Any) -> np.ndarray:
     Returns
     -------
     log_density : ndarray of shape (n_samples, 2)
-        Natural logarithms, a column a class.
+        Natural logarithms, one column per class.
     """
     X = np.asarray(X, dtype=np.float64)
     D = euclidean_distances(X, _RIPLEY_MEANS.reshape(4, 2), squared=True)
@@ -157,14 +157,15 @@ def ripley_log_density(X: Any) -> np.ndarray:
 def ripley_bayes_error(n_nodes: int = 801) -> float:
     """Return the lowest error that a classifier can have on `make_ripley`.
 
-    Half the integral of the smaller of the two densities, by the trapezoidal rule on a
-    square that leaves out less than 1e-6 of the mass: 8.93 %. (On the published test
-    points the best rule makes 8.0 % errors, which is often given for it.)
+    This is half the integral of the smaller of the two densities, by the trapezoidal
+    rule on a square that leaves out less than 1e-6 of the mass: 8.93 %. (On the
+    published test points the best rule has 8.0 % errors, which is often quoted as the
+    Bayes error.)
 
     Parameters
     ----------
     n_nodes : int, default=801
-        Nodes on each side of the square.
+        Number of nodes along each side of the square.
     """
     whole_number("n_nodes", n_nodes, 2)
     side = np.linspace(-1.7, 1.7, n_nodes)
@@ -182,25 +183,26 @@ def make_strong_dimensions(
     strength: float = 10.0,
     random_state: Any = None,
 ) -> np.ndarray:
-    """Return Gaussian points of which some dimensions are far stronger than the rest.
+    """Return Gaussian points with much larger variance in some dimensions.
 
-    The toy data of Hussain and Shawe-Taylor's Figure 1: 450 standard normal dimensions,
-    "considerably larger" variances in 50 of them. By how much the text does not say;
-    here the variance of the t-th strong one is `strength` (`n_strong` / t) ^ `decay`,
-    so that the weakest has `strength` times the variance of noise.
+    These are the toy data of Hussain and Shawe-Taylor's Figure 1: 450 normal
+    dimensions, 50 of them with "considerably larger" variances. The text does not say
+    by how much; here the variance of the t-th strong dimension is
+    `strength` (`n_strong` / t) ^ `decay`, so that the weakest has `strength` times the
+    variance of the noise.
 
     Parameters
     ----------
     n_samples, n_features : int, default=1000, 450
-        The shape.
+        Number of points and of dimensions.
     n_strong : int, default=50
-        How many dimensions are strong; they come first.
+        Number of strong dimensions, which come first.
     decay : float, default=1.35
-        How fast the strong variances fall; 0 makes them equal.
+        How fast the strong variances decrease; 0 makes them equal.
     strength : float, default=10.0
         Variance of the weakest of the strong dimensions.
     random_state : int, RandomState instance or None, default=None
-        The source of chance.
+        Seed or generator of random numbers.
 
     Returns
     -------
@@ -226,18 +228,18 @@ def make_strong_dimensions(
 def make_interlocked(
     n_samples: int = 60, *, noise: float = 0.1, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two classes in the plane, half rings that reach into each other.
+    """Return two classes in the plane, on interlocked half rings.
 
-    For a figure such as 9.6 of the thesis, whose points are not published.
+    They resemble Figure 9.6 of the thesis, whose points are not published.
 
     Parameters
     ----------
     n_samples : int, default=60
-        How many points; each class has half of them, class 1 the odd one.
+        Number of points; each class has half of them, class 1 the odd one.
     noise : float, default=0.1
         Standard deviation of a point's distance from its ring.
     random_state : int, RandomState instance or None, default=None
-        The source of chance.
+        Seed or generator of random numbers.
 
     Returns
     -------
@@ -258,18 +260,18 @@ def make_interlocked(
 def make_far_cluster(
     n_upper: int = 40, n_lower: int = 30, n_far: int = 30, *, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two classes that a line divides, and a far cluster of one of them.
+    """Return two linearly separable classes, with a distant cluster in one of them.
 
-    For a figure such as 9.7 of the thesis, whose points are not published: least
-    squares turn the line towards the cluster.
+    They resemble Figure 9.7 of the thesis, whose points are not published: least
+    squares turns the line towards the cluster.
 
     Parameters
     ----------
     n_upper, n_lower, n_far : int, default=40, 30, 30
-        Points of class 1 above the line, of class 0 below it, and of class 0 far away
-        on the lower right.
+        Number of points of class 1 above the line, of class 0 below it, and of class 0
+        far away at the lower right.
     random_state : int, RandomState instance or None, default=None
-        The source of chance.
+        Seed or generator of random numbers.
 
     Returns
     -------

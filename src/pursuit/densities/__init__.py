@@ -1,1 +1,1 @@
-"""Densities of local Gaussians: the mathematics under the estimators."""
+"""Densities of local Gaussians: the mathematics behind the estimators."""

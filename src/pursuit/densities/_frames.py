@@ -1,4 +1,4 @@
-"""Coordinates in which a data set lies about the origin and squares do not overflow."""
+"""Coordinates in which data are centered at the origin and squares do not overflow."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Largest coordinates beyond which, or below whose inverse, the unit changes.
+# The unit changes if the largest coordinate is above this, or below its inverse.
 _EXTREME = 1e100
-# The largest width whose square is divided by, and the inverse of the smallest.
+# Largest width whose square can be divided by, and the inverse of the smallest.
 _WIDEST = 1e125
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the origin is, and what the unit.
+    """Origin and unit of coordinates.
 
     Attributes
     ----------
     center : ndarray of shape (n,)
-        In the new unit.
+        Origin, in the new unit.
     unit : float
-        1 unless the data are extremely large or small, then a power of 2.
+        1, or a power of 2 if the data are extremely large or small.
     """
 
     center: np.ndarray
@@ -29,7 +29,7 @@ class Frame:
 
     @classmethod
     def of(cls, X: np.ndarray) -> Frame:
-        """Return the frame of the rows of X: their mean, and a unit for them."""
+        """Return the frame of the rows of X: their mean and a suitable unit."""
         largest = float(np.abs(X).max())
         unit = 1.0
         if largest > _EXTREME or 0.0 < largest < 1.0 / _EXTREME:
@@ -45,14 +45,14 @@ class Frame:
         return (X + self.center) * self.unit
 
     def variance(self, sigma: float) -> float:
-        """Return σ² in the frame, kept where it can be divided by."""
+        """Return σ² in the frame, clipped so that it can be divided by."""
         return float(np.clip(sigma / self.unit, 1.0 / _WIDEST, _WIDEST)) ** 2
 
     def holds(self, sigma: float) -> bool:
-        """Return whether σ² in the frame is a number that can be divided by."""
+        """Return whether σ² in the frame can be divided by."""
         return 1.0 / _WIDEST <= sigma / self.unit <= _WIDEST
 
     @property
     def log_volume(self) -> float:
-        """Logarithm of the volume of a cell of the frame, in the data's units."""
+        """Logarithm of the volume of a unit cube of the frame, in the data's units."""
         return len(self.center) * float(np.log(self.unit))

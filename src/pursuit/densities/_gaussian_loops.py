@@ -1,7 +1,7 @@
-"""Compiled inner loops of mixtures of local Gaussians, queries innermost.
+"""Compiled inner loops of mixtures of local Gaussians, with queries innermost.
 
-Letters as in :mod:`pursuit.densities.local_gaussians`: l centres x_j, b queries in a
-block, K neighbours. A running log-sum-exp is a pair: ``top`` (b,), the largest term so
+Letters as in :mod:`pursuit.densities.local_gaussians`: l centers x_j, b queries in a
+block, K neighbors. A running log-sum-exp is a pair: ``top`` (b,), the largest term so
 far, and ``total`` (b,), the sum of exp(term - top).
 """
 
@@ -10,9 +10,9 @@ from numba import njit
 
 from pursuit.kernels.exponential import _exp
 
-# Where a running log-sum-exp begins: finite, so that differences are no NaN.
+# Start of a running log-sum-exp: finite, so that differences are not NaN.
 START = -1e300
-# A squared distance below this fraction of |x|² + |z|² is computed again.
+# A squared distance below this fraction of |x|² + |z|² is recomputed.
 _CANCELLED = 1e-3
 
 _CONTRACT = {"contract"}
@@ -20,7 +20,7 @@ _CONTRACT = {"contract"}
 
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def add_terms(terms, top, total):
-    """Add a term a query to the running log-sum-exp, with one exponential each."""
+    """Add one term per query to the running log-sum-exp, with one exponential each."""
     for q in range(terms.shape[0]):
         gap = terms[q] - top[q]
         e = _exp(-abs(gap))
@@ -31,7 +31,7 @@ def add_terms(terms, top, total):
 
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def distances_from(products, x, x_norm, Z, z_norms, out):
-    """Write |x - z|² from the products x·z; again from x - z where these cancel."""
+    """Write |x - z|² from the products x·z, or from x - z if these cancel."""
     n_cancelled = 0
     for q in range(out.shape[0]):
         sum_of_norms = x_norm + z_norms[q]
@@ -48,7 +48,7 @@ def distances_from(products, x, x_norm, Z, z_norms, out):
 
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def inner_products(P, j, indices, offsets, g):
-    """Write (x_h - x_j)·(z - x_j) for the neighbours h of j, from the products x·z."""
+    """Write (x_h - x_j)·(z - x_j) for the neighbors h of j, from the products x·z."""
     for h in range(indices.shape[0]):
         other = indices[h]
         for q in range(P.shape[1]):
@@ -59,8 +59,9 @@ def inner_products(P, j, indices, offsets, g):
 def add_squares(F, g, is_triangular, t, out):
     """Add |F g|² of each query to ``out``.
 
-    Two rows and four columns of F at a time keep the loads below the arithmetic; F is
-    padded with zeros to even rows and columns in fours. ``t`` (2, b) is scratch.
+    Two rows and four columns of F at a time balance loads and arithmetic; F is padded
+    with zeros to an even number of rows and a multiple of four columns. ``t`` (2, b) is
+    scratch.
     """
     n_rows, n_columns = F.shape
     for a in range(0, n_rows, 2):
@@ -83,10 +84,10 @@ def add_by_products(
     P, first, X, norms, Z, z_norms, indices, offsets, F, is_triangular,
     precision, log_heights, top, total,
 ):  # fmt: skip
-    """Add Gaussians whose factors act on inner products with the neighbours.
+    """Add Gaussians whose factors act on inner products with the neighbors.
 
-    ``P`` (l, b) holds x·z; centres ``first`` to ``first + len(F)`` are added, with
-    term ``log_heights[j] - (precision |z - x_j|² - |F_j g_j|²) / 2``.
+    ``P`` (l, b) holds x·z; centers ``first`` to ``first + len(F)`` are added, with
+    terms ``log_heights[j] - (precision |z - x_j|² - |F_j g_j|²) / 2``.
     """
     b = P.shape[1]
     g = np.zeros((F.shape[2], b))
@@ -131,12 +132,12 @@ def add_left_out(
     first, start, places, neighbours, corrected, squares, s,
     precisions, curvatures, log_heights, i, top, total,
 ):  # fmt: skip
-    """Add the terms of one centre to the sums of every model, its own row left out.
+    """Add the terms of one center to the sums of every model, without its own row.
 
     Model m has the term ``log_heights[m] - (precisions[m] |δ|² - curvatures[m]·s²)/2``;
-    at the centre's neighbours, which shaped it, ``corrected`` stands instead.
-    ``places`` tells at which query a training row is asked for, -1 if at none;
-    the block's queries begin at ``start``.
+    at the center's neighbors, which shaped it, ``corrected`` is used instead.
+    ``places`` maps training rows to queries, -1 for none; the block's queries begin at
+    ``start``.
     """
     b = squares.shape[0]
     terms = np.empty(b)
@@ -165,7 +166,7 @@ def left_out_by_products(
     P, first, start, places, X, norms, Z, z_norms, neighbours, offsets, F,
     corrected, precisions, curvatures, log_heights, top, total,
 ):  # fmt: skip
-    """As `add_by_products`, for many models at once and leaving each row out."""
+    """Do `add_by_products` for many models at once, with each row left out."""
     b = P.shape[1]
     g, s = np.empty((F.shape[2], b)), np.empty((F.shape[1], b))
     squares = np.empty(b)
@@ -185,7 +186,7 @@ def left_out_by_differences(
     first, start, places, X, Zt, neighbours, F, corrected,
     precisions, curvatures, log_heights, top, total,
 ):  # fmt: skip
-    """As `add_by_differences`, for many models at once and leaving each row out."""
+    """Do `add_by_differences` for many models at once, with each row left out."""
     n, b = Zt.shape
     g, s = np.empty((n, b)), np.empty((F.shape[1], b))
     squares = np.zeros(b)
@@ -202,11 +203,11 @@ def left_out_by_differences(
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
 def inverse_cholesky(G, floor, log_dets, out):
-    """Write the inverses of the Cholesky factors of G + floor I, and log det of it.
+    """Write the inverse Cholesky factors of G + floor I, and its log-determinants.
 
-    Every pivot of a positive semi-definite G is at least ``floor``: a smaller one is
-    round-off and is raised to it, so nothing here can fail. ``G`` (m, K, K) is
-    overwritten, ``out`` (m, ≥K, ≥K) keeps zeros around the triangles.
+    For a positive semi-definite G every pivot is at least ``floor``: a smaller one is
+    round-off and is raised to it, so the factorization cannot fail. ``G`` (m, K, K) is
+    overwritten; ``out`` (m, ≥K, ≥K) keeps zeros around the triangles.
     """
     K = G.shape[1]
     for i in range(G.shape[0]):

@@ -1,18 +1,18 @@
-"""Local Gaussians at the neighbours that shaped them, each made without that neighbour.
+"""Local Gaussians at the neighbors that shaped them, each without that neighbor.
 
-Where a neighbour is left out, the next takes its place. Let S be the sum of
-c_h δ_h δ_hᵀ over the k + 1 nearest neighbours h of a centre x_j (δ_h = x_h - x_j, c_h =
-1 or the kernel's value), p the one left out, z = Σ_{h≠p} c_h. Then, with A = S/z + σ² I
-and all directions kept,
+If a neighbor is left out, the next takes its place. Let S be the sum of c_h δ_h δ_hᵀ
+over the k + 1 nearest neighbors h of a center x_j (δ_h = x_h - x_j, c_h = 1 or the
+kernel's value), p the one left out, z = Σ_{h≠p} c_h. Then, with A = S/z + σ² I and all
+directions kept,
 
     C = A - (c_p/z) δ_p δ_pᵀ,   q = q_0/(1 - c_p q_0/z),   q_0 = δ_pᵀ A⁻¹ δ_p,
     log det C = log det A + log(1 - c_p q_0/z),
 
-so that one eigendecomposition of S gives every neighbour p and every σ. With d leading
-directions only, or where σ is so small that 1 - c_p q_0/z has no digits left, each pair
-of centre and neighbour needs a decomposition of its own.
+so that one eigendecomposition of S gives every neighbor p and every σ. With only d
+leading directions, or if σ is so small that 1 - c_p q_0/z has lost all precision, each
+pair of center and neighbor needs its own decomposition.
 
-Letters: c centres, n features, E = k + 1 neighbours, s values of σ², D numbers of
+Letters: c centers, n features, E = k + 1 neighbors, s values of σ², D numbers of
 directions.
 """
 
@@ -24,18 +24,18 @@ import numpy as np
 
 from .gaussians import EPS, covers_features, decomposed, log_gaussians
 
-# Numbers held at a time for pairs of a centre and a neighbour.
+# Numbers held at a time for pairs of a center and a neighbor.
 _PAIRS = 1 << 20
 
 
 @dataclass(frozen=True)
 class Models:
-    """What is compared: every number of directions with every variance.
+    """Models to compare: every number of directions with every variance.
 
     Attributes
     ----------
     components : tuple of int or None
-        D numbers of directions; None is all.
+        D numbers of directions; None means all.
     variances : ndarray of shape (s,)
     """
 
@@ -43,12 +43,12 @@ class Models:
     variances: np.ndarray
 
     def directions(self, largest: int) -> list[int]:
-        """Return the numbers of directions where there are no more than `largest`."""
+        """Return the numbers of directions, limited to `largest`."""
         return [largest if d is None else min(d, largest) for d in self.components]
 
 
 def normalised(masses: np.ndarray) -> np.ndarray:
-    """Return weights that sum to 1 in each row, or to 0 where there is no mass."""
+    """Return weights that sum to 1 in each row, or to 0 if there is no mass."""
     total = masses.sum(axis=1, keepdims=True)
     return masses / np.where(total > 0, total, 1.0)
 
@@ -60,9 +60,9 @@ def corrected(
     is_asked: np.ndarray,
     tolerance: float,
 ) -> np.ndarray:
-    """Return log N at each neighbour of a Gaussian made without it, (c, E, models).
+    """Return log N at each neighbor of a Gaussian made without it, (c, E, models).
 
-    Only pairs that are asked for are certain to be there, exact to some nats.
+    Only the requested pairs are guaranteed, up to the tolerance in nats.
     """
     c, E, n = differences.shape
     out = np.empty((c, E, len(models.components), len(models.variances)))
@@ -80,7 +80,7 @@ def corrected(
 
 
 def _are_sharp(differences: np.ndarray, models: Models, tolerance: float) -> np.ndarray:
-    """Return for which centres the closed form may lose more than some nats, (c,)."""
+    """Return whether the closed form may be wrong by more than the tolerance, (c,)."""
     squares = np.einsum("ijk,ijk->ij", differences, differences).max(axis=1)
     return 4.0 * EPS * squares / models.variances.min() > tolerance
 
@@ -94,7 +94,7 @@ def _reduce(
     models: Models,
     tolerance: float,
 ) -> None:
-    """Write the values of some pairs of a centre and a neighbour, (c, E) bool."""
+    """Write the values of some pairs of a center and a neighbor, (c, E) bool."""
     centre, place = np.nonzero(pairs)
     out[centre, place] = _reduced(
         differences, masses, centre, place, d, models.variances, tolerance
@@ -110,7 +110,7 @@ def _spherical(differences: np.ndarray, variances: np.ndarray) -> np.ndarray:
 def _downdated(
     differences: np.ndarray, masses: np.ndarray, variances: np.ndarray
 ) -> np.ndarray:
-    """Return log N in closed form, all directions kept: (c, E, s)."""
+    """Return log N in closed form, with all directions kept: (c, E, s)."""
     _, E, n = differences.shape
     is_direct = covers_features(E, n)
     A = differences * np.sqrt(masses)[:, :, None]
@@ -118,7 +118,7 @@ def _downdated(
     vectors = axes.transpose(0, 2, 1)  # (c, E or n, r)
     squares = np.einsum("ijk,ijk->ij", differences, differences)
     along = differences if is_direct else differences @ A.transpose(0, 2, 1)
-    coordinates = (along @ vectors) ** 2  # of each neighbour, (c, E, r)
+    coordinates = (along @ vectors) ** 2  # of each neighbor, (c, E, r)
     rest = _rest(masses)
     out = np.empty((*squares.shape, len(variances)))
     for i, v in enumerate(variances):
@@ -129,7 +129,7 @@ def _downdated(
         else:
             q = (squares - (coordinates / shifted).sum(axis=2)) / v
             left = rest * v * (vectors**2 / shifted).sum(axis=2)
-        # What both are at the least, however they are rounded.
+        # Enforce the exact lower limits of both despite rounding.
         q = np.maximum(q, 0.0)
         left = np.maximum(left, v / (v + masses / rest * squares))
         log_det = np.log(shifted / rest[:, :, None]).sum(axis=2) + np.log(left)
@@ -139,7 +139,7 @@ def _downdated(
 
 
 def _rest(masses: np.ndarray) -> np.ndarray:
-    """Return the mass of the other neighbours, 1 where they have none."""
+    """Return the mass of the other neighbors, 1 if they have none."""
     rest = masses.sum(axis=1, keepdims=True) - masses
     return np.where(rest > 0, rest, 1.0)
 
@@ -153,7 +153,7 @@ def _reduced(
     variances: np.ndarray,
     tolerance: float,
 ) -> np.ndarray:
-    """Return log N at pairs of centre and neighbour, d directions kept: (pairs, s)."""
+    """Return log N at pairs of center and neighbor with d directions: (pairs, s)."""
     _, E, n = differences.shape
     height = max(1, _PAIRS // (E * max(E, n)))
     out = np.empty((len(centre), len(variances)))

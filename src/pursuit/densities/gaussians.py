@@ -1,7 +1,7 @@
-"""What mixtures of Gaussians share: decompositions, logarithms, blocks of queries.
+"""Decompositions, log-densities and query blocks shared by mixtures of Gaussians.
 
-Letters: c matrices A (K, n) whose rows spread a Gaussian, AᵀA its covariance without
-σ², r eigenvalues, s values of σ².
+Letters: c matrices A (K, n), where AᵀA is the covariance of a Gaussian without σ²; r
+eigenvalues; s values of σ².
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from itertools import pairwise
 
 import numpy as np
 
-# Queries in a block: their inner products with a neighbourhood stay in the cache.
+# Queries in a block: their inner products with a neighborhood stay in the cache.
 BLOCK = 128
-# Features up to which covariances are used rather than Gram matrices.
+# Number of features up to which covariances are used instead of Gram matrices.
 FEW_FEATURES = 8
-# Largest coordinate, in a frame, at which there is a density above 0.
+# Largest coordinate, in a frame, at which the density is not set to 0.
 FARTHEST = 1e150
-# Largest error of a log-density, in nats, that a fast form may be feared to have.
+# Largest possible error of a log-density, in nats, at which fast forms are used.
 LARGEST_ERROR = 1e-8
 EPS = float(np.finfo(np.float64).eps)
 
 
 def descending(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues, not negative and largest first, and eigenvectors."""
+    """Return non-negative eigenvalues, largest first, and eigenvectors."""
     values, vectors = np.linalg.eigh(C)
     return np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
 
@@ -31,7 +31,7 @@ def descending(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def singular(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return n eigenvalues and eigenvectors, as rows, of AᵀA, from A itself.
 
-    As exact as A is: no square is formed, in which small eigenvalues would be lost.
+    Without forming the squares, in which small eigenvalues would be lost.
     """
     c, K, n = A.shape
     if n > K:
@@ -41,7 +41,7 @@ def singular(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def covers_features(n_neighbours: int, n_features: int) -> bool:
-    """Return whether covariances are decomposed, rather than Gram matrices."""
+    """Return whether to decompose covariances instead of Gram matrices."""
     return n_neighbours > 0 and n_features <= max(n_neighbours, FEW_FEATURES)
 
 
@@ -50,7 +50,7 @@ def decomposed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues (c, r) and eigenvectors as rows, of AᵀA or of A Aᵀ.
 
-    ``is_sharp`` asks for them without squares, where the former are wanted.
+    If ``is_sharp``, those of AᵀA are computed without forming squares.
     """
     if is_direct and is_sharp:
         return singular(A)
@@ -68,7 +68,7 @@ def log_gaussians(
 ) -> np.ndarray:
     """Return log N(x; 0, d directions of AᵀA, plus σ²) for each A, x and σ².
 
-    Where squares of A might cost more than ``tolerance`` nats, A itself is decomposed.
+    If squares of A might cost more than ``tolerance`` nats, A itself is decomposed.
     """
     n = x.shape[1]
     largest = max(squared_sizes(A).max(), np.einsum("ij,ij->i", x, x).max())
@@ -110,9 +110,9 @@ def squared_sizes(A: np.ndarray) -> np.ndarray:
 
 
 def finished(top: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return the logarithm that a running log-sum-exp stands for.
+    """Return the logarithm of a running log-sum-exp.
 
-    A NaN is inf - inf of a distance that overflows: no density.
+    NaN, which is inf - inf of a distance that overflows, means density 0.
     """
     with np.errstate(divide="ignore"):
         logs = top + np.log(total)
@@ -120,7 +120,7 @@ def finished(top: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 
 def are_far(Z: np.ndarray) -> np.ndarray:
-    """Return which rows are so far from the origin that squares may overflow."""
+    """Return whether each row is so far from the origin that squares may overflow."""
     return ~(np.abs(Z).max(axis=1) <= FARTHEST)
 
 
@@ -132,7 +132,7 @@ def mass_of_others(counts: np.ndarray) -> np.ndarray:
 
 
 def row_blocks(n_rows: int, n_numbers: int, memory: int) -> Iterator[slice]:
-    """Yield slices of rows of so many numbers that fit into a quarter of the memory."""
+    """Yield slices of rows, of ``n_numbers`` each, that fit a quarter of the memory."""
     height = int(np.clip(memory // (4 * 8 * max(n_numbers, 1)), 1, 4096))
     for a in range(0, n_rows, height):
         yield slice(a, min(a + height, n_rows))
@@ -141,7 +141,7 @@ def row_blocks(n_rows: int, n_numbers: int, memory: int) -> Iterator[slice]:
 def query_blocks(
     n_queries: int, n_centres: int, n_threads: int, memory: int
 ) -> list[slice]:
-    """Return slices of queries: even, small, and within the memory together."""
+    """Return even, small slices of queries that together fit the memory."""
     allowed = memory // (4 * 8 * n_centres * n_threads)
     size = int(np.clip(allowed, 1, BLOCK))
     n_blocks = max(-(-n_queries // size), min(n_threads, n_queries))

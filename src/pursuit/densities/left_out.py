@@ -1,12 +1,12 @@
 """Exact leave-one-out log-densities of mixtures of local Gaussians.
 
 Leaving out only the Gaussian of x_i itself is wrong: x_i also shaped those of the
-centres that have it as a neighbour. There, the next neighbour takes its place
-(:mod:`pursuit.densities.downdates`); everywhere else the Gaussians stay as they are.
-Many models are compared in one pass: all numbers of directions and all σ share the
-coordinates of a query in the directions of a neighbourhood.
+centers that have it as a neighbor. There, the next neighbor takes its place
+(:mod:`pursuit.densities.downdates`); all other Gaussians stay unchanged. Many models
+are compared in one pass: all numbers of directions and all σ share the coordinates of
+a query in the directions of a neighborhood.
 
-Letters: l points, n features, E = k + 1 neighbours, m rows left out in turn, s values
+Letters: l points, n features, E = k + 1 neighbors, m rows left out in turn, s values
 of σ², D numbers of directions.
 """
 
@@ -34,24 +34,24 @@ from .gaussians import (
 )
 from .local_weights import kernel_values, nearest
 
-# Share of the memory for the arrays of a block of centres.
+# One eighth of the memory is for the arrays of a block of centers.
 _SHARE = 8
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A training set, ready for leaving out rows.
+    """A training set prepared for leave-one-out.
 
     Attributes
     ----------
     X : ndarray of shape (l, n)
-        Different rows, about the origin; at least two.
+        Distinct rows, centered at the origin; at least two.
     neighbours : ndarray of int of shape (l, E)
-        The k + 1 nearest other rows, or all others if they are fewer.
+        The k + 1 nearest other rows, or all others if there are fewer.
     masses : ndarray of shape (l, E)
-        The c_h.
+        Masses c_h of the neighbors.
     counts : ndarray of shape (l,)
-        Weights of the Gaussians. Neighbourhoods count each row once.
+        Weights of the Gaussians. Neighborhoods count each row once.
     memory, n_threads : int
     tolerance : float
         Largest error, in nats, for which the fast forms are used.
@@ -66,7 +66,7 @@ class LeftOut:
     tolerance: float = LARGEST_ERROR
 
     def log_densities(self, models: Models, rows: np.ndarray) -> np.ndarray:
-        """Return log p of some rows, each under the mixture of all others.
+        """Return log p of some rows, each under the mixture of all other rows.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class LeftOut:
         places = np.full(len(self.X), -1)
         places[rows] = np.arange(len(rows))
         is_direct = self._is_direct(models)
-        # Small decompositions and products: threads of BLAS would only wait.
+        # The matrices are small: threads of BLAS would only wait.
         with one_blas_thread():
             for group in self._groups(n_models, is_direct):
                 for block in self._made(group, models, places, is_direct):
@@ -93,9 +93,9 @@ class LeftOut:
         return finished(top, total).reshape(shape) - log_rest
 
     def _is_direct(self, models: Models) -> bool:
-        """Return whether factors act on differences, rather than on inner products.
+        """Return whether factors act on differences instead of inner products.
 
-        These are slower in many dimensions, but lose no digits at a tiny σ.
+        These are slower in many dimensions, but stay precise at a tiny σ.
         """
         n_near = self.neighbours.shape[1] - 1
         if n_near < 1:
@@ -105,7 +105,7 @@ class LeftOut:
         return is_delicate or covers_features(n_near, self.X.shape[1])
 
     def _groups(self, n_models: int, is_direct: bool) -> list[list[slice]]:
-        """Return slices of centres, in lists of those made at a time."""
+        """Return slices of centers, in lists of those computed at a time."""
         n_threads = min(self.n_threads, allowed_threads())
         n_rows, E = self.neighbours.shape
         n = self.X.shape[1]
@@ -160,25 +160,25 @@ def leave_out(
     tolerance: float = LARGEST_ERROR,
     found: np.ndarray | None = None,
 ) -> LeftOut:
-    """Return the training set X, ready for leaving out rows of it.
+    """Prepare the training set X for leave-one-out.
 
     Parameters
     ----------
     X : ndarray of shape (l, n)
-        Different rows, two at least.
+        Distinct rows, at least two.
     k : int or None
-        Neighbours that shape a Gaussian; None is all others.
+        Number of neighbors that shape a Gaussian; None means all others.
     kernel : Kernel or None
-        Weights of the neighbours; None weighs them equally.
+        Weights of the neighbors; None weights them equally.
     points : ndarray of shape (l, n)
-        The rows as the kernel knows them; X may be moved and scaled.
+        Rows in original coordinates, for the kernel; X may be moved and scaled.
     counts : ndarray of shape (l,)
-        How often each row stands in the data.
+        How often each row occurs in the data.
     memory, n_threads : int
     tolerance : float
         Largest error, in nats, for which the fast forms are used.
     found : ndarray of int, optional
-        At least as many nearest other rows as are needed.
+        Nearest other rows of each row, at least as many as needed.
     """
     n_near = n_near_for(k, len(X))
     if found is None:
@@ -191,7 +191,7 @@ def leave_out(
 
 
 def n_near_for(k: int | None, n_rows: int) -> int:
-    """Return how many neighbours of every row leaving out needs for k: one more."""
+    """Return the number of neighbors of every row that leave-one-out needs for k."""
     if k == 0:
         return 0
     return n_rows - 1 if k is None else min(k + 1, n_rows - 1)
@@ -199,7 +199,7 @@ def n_near_for(k: int | None, n_rows: int) -> int:
 
 @dataclass(frozen=True)
 class _Block:
-    """Factors of some centres without the last neighbour, and corrections.
+    """Factors of some centers without the last neighbor, and corrections.
 
     Attributes
     ----------
@@ -300,7 +300,7 @@ def _precisions(models: Models, is_direct: bool) -> np.ndarray:
 
 
 def _curvatures(spectrum: np.ndarray, models: Models, is_direct: bool) -> np.ndarray:
-    """Return what multiplies the squared coordinates in each model, (c, models, r)."""
+    """Return the factors of the squared coordinates in each model, (c, models, r)."""
     c, r = spectrum.shape
     out = np.zeros((c, len(_pairs(models, r)), r))
     for m, (d, v) in enumerate(_pairs(models, r)):

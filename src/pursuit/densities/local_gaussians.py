@@ -1,19 +1,19 @@
-"""Mixtures of Gaussians, one around each training point, shaped by its neighbours.
+"""Mixtures of Gaussians, one around each training point, shaped by its neighbors.
 
     p(x) = Σ_i π_i N(x; x_i, C_i),   C_i = Σ_j w_ij (x_j - x_i)(x_j - x_i)ᵀ + σ² I
 
 with the sum reduced to its d leading directions (Manifold Parzen windows, thesis
-ch. 13); with d = 0 it is Parzen's estimator. Nothing of size n is kept for a Gaussian.
-With A_i the rows √w_ij (x_j - x_i) and A_i A_iᵀ = U S² Uᵀ,
+ch. 13); with d = 0 this is Parzen's estimator. Nothing of size n is stored for a
+Gaussian. With A_i the matrix of rows √w_ij (x_j - x_i) and A_i A_iᵀ = U S² Uᵀ,
 
     (x - x_i)ᵀ C_i⁻¹ (x - x_i) = (‖x - x_i‖² - Σ_{a≤d} (u_aᵀ g)² / (s_a² + σ²)) / σ²,
 
 where g = A_i (x - x_i) follows from the inner products of x with the training points:
 one matrix product for all. With all directions, the Cholesky factor of A_i A_iᵀ + σ² I
-takes the place of U. No singular value is divided by. In few dimensions a factor of
-C_i⁻¹ itself, n × n, is smaller and cancels no digits.
+replaces U. There is no division by singular values. In few dimensions an n × n factor
+of C_i⁻¹ itself is smaller and avoids cancellation.
 
-Letters: l points, n features, K neighbours, d directions, m queries.
+Letters: l points, n features, K neighbors, d directions, m queries.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from .gaussians import (
 )
 from .local_weights import Neighbourhoods
 
-# Bytes of a block of factors in the making.
+# Bytes for the computation of a block of factors.
 _WORKING = 1 << 25
 
 
 @dataclass(frozen=True)
 class Factors:
-    """Factors of the Gaussians of consecutive centres.
+    """Factors of the Gaussians of consecutive centers.
 
     Attributes
     ----------
     values : ndarray of shape (c, rows, columns)
-        Padded with zeros to even rows, and to columns in fours.
+        Padded with zeros to an even number of rows and a multiple of four columns.
     log_heights : ndarray of shape (c,)
         log π_i + log N(x_i; x_i, C_i).
     """
@@ -63,21 +63,21 @@ class Factors:
 
 @dataclass(frozen=True)
 class LocalGaussians:
-    """A mixture of local Gaussians; see the module.
+    """A mixture of local Gaussians; see the module docstring.
 
     Attributes
     ----------
     X : ndarray of shape (l, n), C-contiguous
-        Centres, about the origin and of moderate size.
+        Centers x_i, around the origin and of moderate size.
     neighbourhoods : Neighbourhoods
     n_components : int or None
-        Directions kept; None is all.
+        Number of directions kept; None means all.
     variance : float
         σ².
     log_weights : ndarray of shape (l,)
         log π_i.
     memory : int
-        Bytes that factors and blocks may take.
+        Bytes that factors and blocks may use.
     n_threads : int
     """
 
@@ -91,12 +91,12 @@ class LocalGaussians:
 
     @cached_property
     def norms(self) -> np.ndarray:
-        """‖x_i‖² of the centres, (l,)."""
+        """‖x_i‖² of the centers, (l,)."""
         return np.einsum("ij,ij->i", self.X, self.X)
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """(x_j - x_i)·x_i for the neighbours j of every centre i, (l, K)."""
+        """(x_j - x_i)·x_i for the neighbors j of every center i, (l, K)."""
         offsets = np.empty(self.neighbourhoods.weights.shape)
         for here in self.blocks_of_centres(_WORKING):
             near = self.X[self.neighbourhoods.indices[here]] - self.X[here, None]
@@ -105,7 +105,7 @@ class LocalGaussians:
 
     @cached_property
     def kept(self) -> Factors | None:
-        """The factors of all centres, or None where the memory does not allow it."""
+        """The factors of all centers, or None if they do not fit the memory."""
         rows, columns = self.factor_shape
         if 8 * rows * columns * len(self.X) > self.memory // 2 or self.is_delicate:
             return None
@@ -124,36 +124,36 @@ class LocalGaussians:
         deal(work, blocks, min(n_threads, len(blocks)))
         return kept
 
-    # -- what kind of factor -------------------------------------------------------
+    # -- kinds of factors ----------------------------------------------------------
 
     @property
     def n_directions(self) -> int:
-        """The most directions a Gaussian can have."""
+        """The maximum number of directions of a Gaussian."""
         largest = min(self.neighbourhoods.indices.shape[1], self.X.shape[1])
         return largest if self.n_components is None else min(self.n_components, largest)
 
     @property
     def is_full(self) -> bool:
-        """Whether no direction of a neighbourhood is left out."""
+        """Whether all directions of a neighborhood are kept."""
         return self.n_directions == min(
             self.neighbourhoods.indices.shape[1], self.X.shape[1]
         )
 
     @property
     def is_direct(self) -> bool:
-        """Whether factors act on x - x_i, rather than on inner products."""
+        """Whether factors act on x - x_i instead of inner products."""
         n, d = self.X.shape[1], self.n_directions
         width = self.neighbourhoods.indices.shape[1]
         return d > 0 and (n <= FEW_FEATURES or n * n <= width * d)
 
     @property
     def is_triangular(self) -> bool:
-        """Whether the factors are Cholesky's."""
+        """Whether the factors are Cholesky factors."""
         return self.is_full and self.n_directions > 0 and not self.is_sharp
 
     @property
     def is_delicate(self) -> bool:
-        """Whether σ is so small that inner products would lose too many digits."""
+        """Whether σ is so small that inner products would be too imprecise."""
         if self.n_directions == 0 or self.is_direct:
             return False
         error = 4.0 * EPS * self.norms.max() / self.variance
@@ -161,9 +161,9 @@ class LocalGaussians:
 
     @cached_property
     def is_sharp(self) -> bool:
-        """Whether σ² is lost in the rounding of a covariance, so that A is decomposed.
+        """Whether σ² is below the rounding of a covariance, so that A is decomposed.
 
-        Only where factors are direct; elsewhere `is_delicate` is stricter.
+        This matters only if factors are direct; otherwise `is_delicate` is stricter.
         """
         limit = LARGEST_ERROR / EPS * self.variance
         if not self.is_direct or 4.0 * self.norms.max() <= limit:
@@ -175,7 +175,7 @@ class LocalGaussians:
 
     @property
     def factor_shape(self) -> tuple[int, int]:
-        """Rows and columns of a factor, padded."""
+        """Padded numbers of rows and columns of a factor."""
         if self.n_directions == 0:
             return 0, 0
         n, width = self.X.shape[1], self.neighbourhoods.indices.shape[1]
@@ -186,7 +186,7 @@ class LocalGaussians:
     # -- factors -------------------------------------------------------------------
 
     def factors(self, centres: slice) -> Factors:
-        """Return the factors of some centres, O(K² n + K³) each."""
+        """Return the factors of some centers, O(K² n + K³) each."""
         height = centres.stop - centres.start
         values = np.zeros((height, *self.factor_shape))
         log_dets = np.full(height, self.X.shape[1] * np.log(self.variance))
@@ -200,7 +200,7 @@ class LocalGaussians:
         return Factors(values, log_heights)
 
     def spreads(self, centres: slice) -> np.ndarray:
-        """Return A_i, the rows √w_ij (x_j - x_i), of some centres: (c, K, n)."""
+        """Return A_i, the rows √w_ij (x_j - x_i), of some centers: (c, K, n)."""
         near = self.neighbourhoods
         A = self.X[near.indices[centres]] - self.X[centres, None]
         A *= np.sqrt(near.weights[centres])[:, :, None]
@@ -249,7 +249,8 @@ class LocalGaussians:
     def log_density(self, Z: np.ndarray) -> np.ndarray:
         """Return log p at the rows of Z, (m,).
 
-        O(l (n + K d)) a query, in blocks of queries dealt to threads.
+        The cost is O(l (n + K d)) per query, in blocks of queries divided among
+        threads.
         """
         far = are_far(Z)
         logs = np.full(len(Z), -np.inf)
@@ -268,9 +269,9 @@ class LocalGaussians:
         return finished(top, total)
 
     def blocks_of_centres(self, most: float = np.inf) -> list[slice]:
-        """Return slices of centres whose factors fit into a quarter of the memory.
+        """Return slices of centers whose factors fit a quarter of the memory.
 
-        ``most`` is the most bytes that a slice may take besides.
+        ``most`` is a further limit on the bytes of a slice.
         """
         rows, columns = self.factor_shape
         width, n = self.neighbourhoods.indices.shape[1], self.X.shape[1]
@@ -290,7 +291,7 @@ class LocalGaussians:
         top: np.ndarray,
         total: np.ndarray,
     ) -> None:
-        """Add the Gaussians of some centres to the running sums."""
+        """Add the Gaussians of some centers to the running sums."""
         n_threads = min(self.n_threads, allowed_threads())
         blocks = query_blocks(len(Z), len(self.X), n_threads, self.memory)
         add = self._add_direct if self.is_direct else self._add_from_products
@@ -348,8 +349,8 @@ class LocalGaussians:
     def _carefully(self, Z: np.ndarray) -> np.ndarray:
         """Return log p from explicit directions and residues, for a tiny σ.
 
-        O(l (n K² + m n d)): slower, but each part of the distance is computed from
-        differences, so none cancels.
+        This costs O(l (n K² + m n d)), but each part of the distance is computed from
+        differences, so nothing cancels.
         """
         n, d = self.X.shape[1], self.n_directions
         top, total = np.full(len(Z), loops.START), np.zeros(len(Z))
@@ -368,7 +369,7 @@ class LocalGaussians:
     def _squares(
         self, x: np.ndarray, V: np.ndarray, spectrum: np.ndarray
     ) -> np.ndarray:
-        """Return xᵀ C⁻¹ x of rows x, C having some directions V and σ² elsewhere."""
+        """Return xᵀ C⁻¹ x of rows x, where C has directions V and σ² elsewhere."""
         along = x @ V.T
         across = x - along @ V
         with np.errstate(over="ignore"):
@@ -376,7 +377,7 @@ class LocalGaussians:
             return square + np.einsum("ij,ij->i", across, across) / self.variance
 
     def sample(self, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
-        """Return random points of the mixture, (n_samples, n)."""
+        """Return random points drawn from the mixture, (n_samples, n)."""
         n = self.X.shape[1]
         p = np.exp(self.log_weights - self.log_weights.max())
         chosen = rng.choice(len(self.X), size=n_samples, p=p / p.sum())

@@ -1,10 +1,10 @@
-"""Which rows shape the Gaussian around each training point, and how much.
+"""Neighbors, with weights, that shape the Gaussian around each training point.
 
-A hard neighbourhood gives weight 1/k to the k nearest other rows; a soft one (eq. 13.3
+A hard neighborhood gives weight 1/k to the k nearest other rows; a soft one (eq. 13.3
 of the thesis) weights them by a kernel. A row with count 2 stands for two equal rows:
-each of them has the other as its nearest neighbour.
+each of them has the other as its nearest neighbor.
 
-Letters: X (l, n) points, K the largest number of neighbours of a point.
+Letters: X (l, n) points, K the largest number of neighbors of a point.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from pursuit._threads import allowed_threads, deal
 from pursuit.kernels import Kernel
 from pursuit.kernels.distances import Rows, paired_rows, squared_distances
 
-# Distances held at a time, in numbers, and arrays of that size while they are sorted.
+# Number of distances held at a time, and number of arrays of that size for sorting.
 _HELD = 1 << 21
 _COPIES = 6
 
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """The neighbours of every point, nearest first.
+    """The neighbors of every point, nearest first.
 
     Attributes
     ----------
     indices : ndarray of int of shape (l, K)
-        Where a point has fewer than K, its own index fills the rest.
+        Neighbors; if a point has fewer than K, padded with its own index.
     weights : ndarray of shape (l, K)
-        Not negative; they sum to 1, or to less where copies of the point itself take
-        a share, which adds nothing to a covariance.
+        Non-negative weights. They sum to 1, or to less if copies of the point itself
+        take a share, which adds nothing to a covariance.
     """
 
     indices: np.ndarray
@@ -49,20 +49,20 @@ def find_neighbourhoods(
     memory: int,
     n_threads: int,
 ) -> Neighbourhoods:
-    """Return the neighbourhoods of the rows of X.
+    """Return the neighborhoods of the rows of X.
 
     Parameters
     ----------
     X : ndarray of shape (l, n)
-        Different rows.
+        Distinct rows.
     counts : ndarray of shape (l,)
-        How often each row stands in the data; positive, need not be whole.
+        How often each row occurs in the data; positive, possibly fractional.
     k : int or None
-        The number of neighbours; None is all other rows.
+        Number of neighbors; None means all other rows.
     kernel : Kernel or None
         Weights k(x_j, x_i); None gives equal weights.
     points : ndarray of shape (l, n)
-        The rows as the kernel knows them; X may be moved and scaled.
+        Rows in original coordinates, for the kernel; X may be moved and scaled.
     memory, n_threads : int
     """
     if k == 0 or np.all(counts == 1.0):
@@ -82,7 +82,7 @@ def find_neighbourhoods(
 def nearest(X: np.ndarray, k: int, memory: int, n_threads: int) -> np.ndarray:
     """Return the k nearest other rows of every row, nearest first, (l, k).
 
-    Ties go to the lower index. Costs O(l² n) time, a block of rows at a time.
+    Ties go to the lower index. The cost is O(l² n), in blocks of rows.
     """
     indices = np.empty((len(X), k), dtype=np.int64)
 
@@ -98,7 +98,7 @@ def nearest(X: np.ndarray, k: int, memory: int, n_threads: int) -> np.ndarray:
 def kernel_values(
     X: np.ndarray, indices: np.ndarray, kernel: Kernel, memory: int
 ) -> np.ndarray:
-    """Return k(x_j, x_i) for the neighbours j of every row i, not negative."""
+    """Return k(x_j, x_i) for the neighbors j of every row i; must not be negative."""
     values = np.empty(indices.shape)
     height = max(1, _held(memory, 1) // len(X))
     for a in range(0, len(X), height):
@@ -115,7 +115,7 @@ def kernel_values(
 
 
 def _smallest(D: np.ndarray, k: int) -> np.ndarray:
-    """Return the columns of the k smallest values a row, in order; ties by index."""
+    """Return the columns of the k smallest values per row, in order; ties by index."""
     chosen = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
     last = np.take_along_axis(D, chosen, axis=1).max(axis=1, keepdims=True)
     is_tied = (last >= D).sum(axis=1) > k
@@ -130,7 +130,7 @@ def _smallest(D: np.ndarray, k: int) -> np.ndarray:
 def _weighed(
     X: np.ndarray, counts: np.ndarray, k: float, memory: int, n_threads: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return neighbours, their shares of a mass k, and what each row's copies take."""
+    """Return neighbors, their shares of a mass k, and that of each row's copies."""
     own = np.minimum(np.maximum(counts - 1.0, 0.0), k)
     found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -141,7 +141,7 @@ def _weighed(
         before = np.cumsum(given, axis=1) - given + own[rows, None]
         masses = np.clip(k - before, 0.0, given)
         width = int((masses > 0).sum(axis=1).max(initial=0))
-        # Copies: a view would keep all l columns alive.
+        # Copy, because a view would keep all l columns alive.
         found[rows.start] = order[:, :width].copy(), masses[:, :width].copy()
 
     _each_block(X, fill, memory, n_threads)
@@ -179,5 +179,5 @@ def _each_block(
 
 
 def _held(memory: int, n_threads: int) -> int:
-    """Return how many distances a thread may hold, with a quarter of the memory."""
+    """Return the number of distances per thread that fit a quarter of the memory."""
     return min(_HELD, memory // (4 * 8 * _COPIES * n_threads))

@@ -1,16 +1,17 @@
-"""A density from a Gaussian fitted anew around each query (thesis §14.3).
+"""Density from a Gaussian fitted around each query (thesis §14.3).
 
     p(x) = Z(x) N(x; μ(x), V(x)),   Z(x) = mean of k_h(x, x_i) over the data,
 
 where k_h(x, z) = exp(-‖x - z‖²/(2h²)), and μ, V are the mean and covariance of the data
-weighted by k_h(x, ·); V may be reduced to its d leading directions, and gets σ² on its
-diagonal. Nothing is trained, and the mass need not be 1. It is estimated by points from
-Parzen windows q around the data,
+weighted by k_h(x, ·); V may be reduced to its d leading directions, and σ² is added to
+its diagonal. Nothing is trained, and the mass need not be 1. It is estimated from
+points drawn from Parzen windows q around the data,
 
     ∫ p = E[p(x) / q(x)]   over x drawn from q,
 
 whose width in each feature is h, or the spread of the data plus σ if that is less: p
-falls off no more slowly than that, and far wider windows would hardly ever hit it.
+decays at least as fast, and few points from much wider windows would fall where p is
+large.
 
 Letters: l points X, n features, m queries, s values of σ².
 """
@@ -37,7 +38,7 @@ from .gaussians import (
 
 @dataclass(frozen=True)
 class PointwiseGaussians:
-    """The data and the kernel's variance.
+    """The data and the width of the window; see the module docstring.
 
     Attributes
     ----------
@@ -45,9 +46,9 @@ class PointwiseGaussians:
     log_weights : ndarray of shape (l,)
         Logarithms of the rows' weights.
     width : float
-        h.
+        Width h of the window.
     n_components : int or None
-        Directions kept; None is all.
+        Number of directions kept; None means all.
     memory, n_threads : int
     """
 
@@ -72,13 +73,13 @@ class PointwiseGaussians:
         Z : ndarray of shape (m, n)
         variances : ndarray of shape (s,)
         left_out : ndarray of int of shape (m,), optional
-            For each query the point that is left out.
+            Index of the point that is left out for each query.
         tolerance : float
             Largest error, in nats, for which the fast form is used.
 
         Notes
         -----
-        O(l n min(l, n) + min(l, n)³) time a query, in blocks within the memory.
+        A query costs O(l n min(l, n) + min(l, n)³), in blocks within the memory.
         """
         out = np.empty((len(Z), len(variances)))
         n_rows, n = self.X.shape
@@ -103,7 +104,7 @@ class PointwiseGaussians:
         left_out: np.ndarray | None,
         tolerance: float,
     ) -> np.ndarray:
-        """Return log p, -inf where distances overflow."""
+        """Return log p; -inf if distances overflow."""
         far = are_far(Z)
         Z = np.where(far[:, None], 0.0, Z)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -123,7 +124,7 @@ class PointwiseGaussians:
     def _log_kernel(
         self, Z: np.ndarray, left_out: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return log of weight times kernel, (m, l), and log of the total weight."""
+        """Return the log of weight times kernel, (m, l), and of the total weight."""
         left, right = paired_rows(np.ascontiguousarray(Z), self.X)
         D = np.empty((len(Z), len(self.X)))
         log_kernel = squared_distances(left, right, D)
@@ -154,7 +155,7 @@ class PointwiseGaussians:
     def _log_windows(
         self, Z: np.ndarray, widths: np.ndarray, log_p: np.ndarray
     ) -> np.ndarray:
-        """Return the log-density of Parzen windows of a width in each feature."""
+        """Return the log-density of Parzen windows with a width for each feature."""
         logs = np.empty(len(Z))
         X = np.ascontiguousarray(self.X / widths)
         for here in row_blocks(len(Z), len(X), self.memory):

@@ -1,9 +1,9 @@
-"""From log-densities of the classes to posterior probabilities: Bayes' rule.
+"""Bayes' rule: posterior probabilities from the log-densities of the classes.
 
     log P(c|x) = log p_c(x) / T + log π_c - log Σ_c' exp(…)
 
-The densities of many features make posteriors far too sure; one temperature T for all,
-chosen on rows that were left out, puts that right and changes few decisions.
+With many features, posteriors are far too confident. One temperature T for all,
+chosen on left-out rows, corrects that and changes few decisions.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-# The lowest log-probability that counts in a mean, so that one impossible row does not
-# decide alone.
+# Lower limit of log-probabilities in a mean, so that one impossible row does not
+# dominate.
 FLOOR = -700.0
-# Temperatures that are looked at.
+# Range of temperatures.
 _COLDEST, _HOTTEST = 1e-2, 1e6
 
 
@@ -24,7 +24,7 @@ def log_posteriors(
 ) -> np.ndarray:
     """Return log P(c|x), (m, C), from log p_c(x), (m, C).
 
-    Where no class gives a point any density, the priors stand.
+    If all densities of a point are 0, the result is the priors.
     """
     if not are_log_densities(log_densities):
         raise ValueError(
@@ -33,7 +33,7 @@ def log_posteriors(
         )
     logits = log_densities / temperature + log_priors
     logits[np.isneginf(logits.max(axis=1))] = log_priors
-    # First: in a sum of large logits, the logarithm of the sum would be rounded away.
+    # Shift first: rounding of large logits would swallow the logarithm of the sum.
     logits -= logits.max(axis=1, keepdims=True)
     return logits - logsumexp(logits, axis=1, keepdims=True)
 
@@ -44,7 +44,7 @@ def are_log_densities(values: np.ndarray) -> bool:
 
 
 def ancll(log_posterior: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> float:
-    """Return the average negative log-probability of the right classes, in nats."""
+    """Return the average negative log-probability of the true classes, in nats."""
     right = log_posterior[np.arange(len(codes)), codes]
     return float(-(weight @ np.maximum(right, FLOOR)) / weight.sum())
 
@@ -62,7 +62,7 @@ def best_temperature(
     codes: np.ndarray,
     weight: np.ndarray,
 ) -> float:
-    """Return the temperature of the lowest `ancll`, which is convex in 1/T."""
+    """Return the temperature with the lowest `ancll`, which is convex in 1/T."""
 
     def loss(log_inverse: float) -> float:
         temperature = float(np.exp(-log_inverse))

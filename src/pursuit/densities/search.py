@@ -1,9 +1,9 @@
-"""Neighbours, directions and width of local Gaussians by leave-one-out likelihood.
+"""Choose neighbors, directions and width of local Gaussians by leave-one-out.
 
-Every number of directions and every width of one number of neighbours come from one
+For one number of neighbors, all numbers of directions and all widths come from one
 pass (:mod:`pursuit.densities.left_out`). Widths are first compared on a coarse grid
-from below the typical distance of a nearest neighbour to the spread of the data, then,
-for the best neighbours and directions, on a fine one around the best.
+from below the typical distance of a nearest neighbor to the spread of the data, then,
+for the best neighbors and directions, on a fine grid around the best.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from .downdates import Models
 from .gaussians import EPS
 from .left_out import LeftOut
 
-# Neighbours and directions that are compared, at most.
+# Numbers of neighbors and of directions that are compared.
 NEIGHBOURS = (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
 COMPONENTS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 23)
-# Rows that are left out in turn; more change the choice very little.
+# Maximum number of rows left out in turn; more change the choice very little.
 LEFT_OUT_ROWS = 1000
 
-# An error in nats that no choice depends on.
+# Error in nats that does not affect any choice.
 TOLERANCE = 1e-4
 
-# Widths as powers of 2 times the typical nearest distance: those compared at first (and
-# more up to the spread of the data), how many steps the best may lie below or above,
-# and what a step beyond must gain in nats.
+# Widths as powers of 2 times the typical nearest distance: the range compared first
+# (extended up to the spread of the data), how many steps the best may lie outside it,
+# and the minimum gain of such a step in nats.
 _LOWEST, _HIGHEST = -6, 3
 FARTHEST = 12
 LEAST_GAIN = 1e-3
 _FINE = np.arange(-3, 4) / 4.0
-# Numbers of neighbours without a gain after which more are not tried.
+# Numbers of neighbors without a gain after which the search stops.
 _PATIENCE = 2
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting, and its mean log-density of rows left out."""
+    """One setting, and its mean log-density of left-out rows."""
 
     n_neighbors: int | None
     n_components: int | None
@@ -73,18 +73,18 @@ def search(
     rows: np.ndarray,
     verbose: int | bool,
 ) -> tuple[Trial, list[Trial]]:
-    """Return the best setting, and all that were compared.
+    """Return the best setting and all settings compared.
 
     Parameters
     ----------
     make : callable
-        ``make(k)`` returns the training set with k neighbours.
+        ``make(k)`` returns the training set with k neighbors.
     neighbours, components : tuple of int or None
-        What is compared, neighbours in ascending order.
+        Numbers to compare, neighbors in ascending order.
     bandwidth : float or None
-        σ, if it is given.
+        σ, if given.
     rows : ndarray of int of shape (m,)
-        The rows that are left out in turn.
+        Rows that are left out in turn.
     verbose : int or bool
     """
     trials: list[Trial] = []
@@ -116,12 +116,12 @@ def search(
 
 
 def lowest_width(widths: np.ndarray) -> float:
-    """Return below which width the likelihood seems to have no bound."""
+    """Return the width below which the likelihood seems to be unbounded."""
     return float(widths[0]) * 2.0 ** (0.5 - FARTHEST)
 
 
 def warn_of_no_width(depth: int) -> None:
-    """Warn that the narrowest width was the best, so many calls below the user's."""
+    """Warn that the narrowest width was the best; ``depth`` calls below the user's."""
     warnings.warn(
         "The leave-one-out likelihood grows as bandwidth goes to 0: the rows lie in a "
         "plane of fewer dimensions than there are features (a constant column, or one "
@@ -137,7 +137,7 @@ def _lead(
     found: list[Trial],
     data: LeftOut,
 ) -> bool:
-    """Let better trials lead their number of directions; say whether any does."""
+    """Update the best trial for each number of directions; return whether any did."""
     is_changed = False
     for trial in found:
         d = trial.n_components
@@ -152,16 +152,15 @@ def _best(leaders: dict[int | None, tuple[Trial, LeftOut]]) -> Trial:
 
 
 def neighbour_candidates(n_rows: int) -> tuple[int, ...]:
-    """Return numbers of neighbours to compare among so many rows."""
+    """Return the numbers of neighbors to compare on this many rows."""
     return tuple(k for k in NEIGHBOURS if k <= max(n_rows - 2, 2))
 
 
 def scale(X: np.ndarray, rows: np.ndarray) -> tuple[float, int]:
-    """Return the typical distance, above 0, and octaves from there to the spread.
+    """Return the typical distance, above 0, and the octaves from there to the spread.
 
-    The distance is too small a guide where most rows have another almost equal to
-    them; the spread (root mean square of the coordinates about their mean) bounds the
-    widths that are of use.
+    If most rows have a near duplicate, that distance is too small a guide; the spread
+    (root mean square of the coordinates about their mean) limits the useful widths.
     """
     spread = float(np.sqrt(X.var(axis=0).mean())) or 1.0
     base = max(typical_distance(X, rows), EPS * spread)
@@ -169,15 +168,15 @@ def scale(X: np.ndarray, rows: np.ndarray) -> tuple[float, int]:
 
 
 def grid_octaves(lowest: int, highest: int, spread: int) -> list[int]:
-    """Return octaves to offer: each up to the highest, and a few below the spread.
+    """Return the octaves to offer: all up to the highest, and a few below the spread.
 
-    The latter count where most rows have another almost equal to them.
+    The latter matter if most rows have a near duplicate.
     """
     return [*range(lowest, highest + 1), *range(spread, highest + 1, -2)[3::-1]]
 
 
 def typical_distance(X: np.ndarray, rows: np.ndarray) -> float:
-    """Return the median over some rows of the nearest distance, divided by √n."""
+    """Return the median, over some rows, of the nearest distance divided by √n."""
     rows = rows[: LEFT_OUT_ROWS // 4]
     points, _ = paired_rows(X, X)
     block = points[rows]
@@ -206,7 +205,7 @@ def _compare(
 def _refine(
     data: LeftOut, best: Trial, widths: np.ndarray, rows: np.ndarray
 ) -> Iterator[Trial]:
-    """Yield trials beyond an end of the grid while they gain, then finer ones."""
+    """Yield trials beyond an end of the grid while they improve, then finer ones."""
     k, components = best.n_neighbors, (best.n_components,)
     step = {float(widths[0]): 0.5, float(widths[-1]): 2.0}.get(best.bandwidth)
     for _ in range(FARTHEST if step else 0):

@@ -26,15 +26,15 @@ def weighted_means(
 ) -> np.ndarray:
     """Return Σ_i w_i k(z, x_i) y_i / Σ_i w_i k(z, x_i) at the rows of Z, (m, T).
 
-    Where all kernel values are 0, as those of a narrow Gaussian far from the data,
-    the nearest point of positive weight answers, which is the limit.
+    If all kernel values are 0, as for a narrow Gaussian far from the data, the result
+    is the target of the nearest point of positive weight, which is the limit.
 
     Parameters
     ----------
     kernel : Kernel
-        Not negative.
+        Non-negative kernel.
     sets : pair of ndarrays of int, optional
-        Numbers of the rows of Z and of X; those of equal number are left out.
+        Set numbers of the rows of Z and of X; rows with the same number are left out.
     """
     out = np.empty((Z.shape[0], Y.shape[1]))
     for here in row_blocks(Z.shape[0], X.shape[0], memory):
@@ -72,7 +72,7 @@ def class_mean_products(
     Parameters
     ----------
     shares : ndarray of shape (l, C)
-        What each row contributes to each mean; columns sum to 1.
+        Weight of each row in each mean; columns sum to 1.
     """
     total = np.zeros(shares.shape[1])
     for here in row_blocks(X.shape[0], X.shape[0], memory):

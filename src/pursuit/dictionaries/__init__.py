@@ -1,15 +1,15 @@
-"""Where the functions of a model come from.
+"""Dictionaries: sources of the functions of a model.
 
-A dictionary describes functions of x; the estimators' ``dictionary=`` takes one, and a
-kernel is the shorthand for the simplest.  Dictionaries add: ``Features() +
-OneKernel()`` holds the functions of both.
+A dictionary describes functions of x. It is passed to the estimators as
+``dictionary=``; a kernel is the shorthand for the simplest. Dictionaries can be added:
+``Features() + OneKernel()`` holds the functions of both.
 
 =================  ================================================================
 OneKernel          one kernel on training points, given centers or means of clusters
 ManyKernels        several kernels on each point
 ManyWidths         one kernel at several widths on each point
-KernelPerClass     on each point the kernel of its class
-AdaptiveGaussian   on each point a Gaussian of its own width (adaptive KMP)
+KernelPerClass     the kernel of its class on each point
+AdaptiveGaussian   a Gaussian of its own width on each point (adaptive KMP)
 OrientedGaussians  Gaussians along the local principal directions
 Constant           the constant
 Features           features and their products
@@ -18,8 +18,8 @@ Callables          any functions of X
 Precomputed        X is the matrix of the functions' values
 =================  ================================================================
 
-A new one derives from `Dictionary` and needs one method, ``learn(sample)``, which
-returns a list of `pursuit.functions.Functions`.
+A new dictionary derives from `Dictionary` and needs one method, ``learn(sample)``,
+which returns a list of `pursuit.functions.Functions`.
 """
 
 from ._base import Dictionary, Sample, Union

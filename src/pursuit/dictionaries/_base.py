@@ -1,4 +1,4 @@
-"""What a dictionary is, and what it may learn from."""
+"""Base class of dictionaries, and the data they learn from."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ._frames import Framer
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What a dictionary may learn from.
+    """The data that a dictionary may learn from.
 
     Attributes
     ----------
     X : array or CSR of shape (l, d)
     Y : ndarray of shape (T, l)
-        Targets; of classes -1 and +1, one row for two classes or one for each class.
+        Targets. Classes are coded as -1 and +1, in one row for two classes, else in
+        one row for each class.
     labels : ndarray of shape (l,) or None
-        The class of each row; None in regression.
+        Class of each row; None in regression.
     weight : ndarray of shape (l,)
-        Rows of weight 0 are as if absent.
+        Sample weights; rows of weight 0 are ignored.
     seen : ndarray of shape (l,)
-        The same, and 0 also on rows that are held out, whose targets must not be
-        learned from.
+        The same weights, but 0 on held-out rows, whose targets must not be used.
     rows : ndarray of int
-        The rows on which functions may be centred: one of each set of equal rows.
+        Rows on which functions may be centered: one of each set of equal rows.
     feature_names : tuple of str
     fit_intercept : bool
-        Whether a constant is in the model besides the dictionary.
+        Whether the model has a constant besides the dictionary.
     memory : int
-        Bytes that learning may take.
+        Bytes that learning may use.
     seed : int
-        The only source of chance.
+        Seed of all random choices.
     verbose : int or bool
-        Whether long work shows how far it is.
+        Whether to show a progress bar during long computations.
     framer : Framer or None
-        Makes arrays such frames as X was given as; None if it was no frame.
+        Turns arrays back into frames of the kind that X was; None if X was no frame.
     """
 
     X: Any
@@ -60,10 +60,10 @@ class Sample:
 
 
 class Dictionary(BaseEstimator):
-    """Where the functions of a model come from.
+    """Source of the functions of a model.
 
-    A dictionary is its parameters and nothing else; :meth:`learn` makes functions.
-    ``first + second`` is the dictionary of the functions of both.
+    A dictionary holds its parameters and nothing else; :meth:`learn` makes the
+    functions. ``first + second`` is the dictionary of the functions of both.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Dictionary(BaseEstimator):
     learns_from_targets : bool
         Whether the functions depend on Y, so that each fold learns its own.
     is_matrix : bool
-        Whether X is taken as the functions' values.
+        Whether X is the matrix of the functions' values.
     is_kernel : bool
         Whether X is, moreover, a kernel matrix of the training rows.
     """
@@ -83,9 +83,9 @@ class Dictionary(BaseEstimator):
     is_kernel: bool = False
 
     def learn(self, sample: Sample) -> list[Functions]:
-        """Return the functions; several collections of one length to compare widths.
+        """Return a list with one collection of functions, or several to compare.
 
-        From wide to narrow, alike but for the width.
+        Several collections differ only in their width, from wide to narrow.
         """
         raise NotImplementedError
 
@@ -93,17 +93,17 @@ class Dictionary(BaseEstimator):
         return Union(self, other) if isinstance(other, Dictionary) else NotImplemented
 
     def __radd__(self, other: Any) -> Dictionary:
-        # What sum() begins with.
+        # sum() starts with 0.
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
 class Union(Dictionary):
-    """The functions of two dictionaries; what ``first + second`` makes.
+    """The functions of two dictionaries, made by ``first + second``.
 
     Parameters
     ----------
     first, second : Dictionary
-        Where both compare widths, these go together.
+        If both compare widths, they are compared in pairs.
     """
 
     def __init__(self, first: Dictionary, second: Dictionary) -> None:
@@ -117,7 +117,7 @@ class Union(Dictionary):
 
     @property
     def learns_from_targets(self) -> bool:  # type: ignore[override]
-        """Whether one of them does."""
+        """Whether one of them learns from the targets."""
         return any(part.learns_from_targets for part in self._parts())
 
     def learn(self, sample: Sample) -> list[Functions]:
@@ -150,10 +150,10 @@ class Union(Dictionary):
 
 
 def classes_of_points(sample: Sample) -> np.ndarray:
-    """Return the class of each point: of equal rows, the one of the most weight.
+    """Return the class of each point; for equal rows, the class of largest weight.
 
-    Rows that are held out count only where all rows equal to them are; of equal
-    weights the lowest class is taken.
+    Held-out rows count only if all rows equal to them are held out. Ties go to the
+    lowest class.
     """
     assert sample.labels is not None
     classes, codes = np.unique(sample.labels, return_inverse=True)

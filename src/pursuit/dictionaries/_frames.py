@@ -1,4 +1,4 @@
-"""Frames made again of the arrays that were made of them."""
+"""Turn validated arrays back into pandas or polars frames."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Framer:
-    """Gives arrays the names of their columns back, as a frame of the same library.
+    """Turn arrays into frames with the original column names, in the same library.
 
     Attributes
     ----------
     library : {"pandas", "polars"}
     names : tuple of str
-        Of all columns.
+        Names of all columns.
     """
 
     library: str
@@ -32,9 +32,9 @@ class Framer:
 
 
 def framer(X: Any, names: Any) -> Framer | None:
-    """Return what makes arrays such frames as X is; None for what is no frame.
+    """Return the `Framer` for arrays made from X; None if X is no frame.
 
-    ``names`` are those that scikit-learn found, None if there are none.
+    ``names`` are the column names that scikit-learn found, None if there are none.
     """
     library = type(X).__module__.partition(".")[0]
     if names is None or library not in ("pandas", "polars"):

@@ -1,4 +1,4 @@
-"""The points on which functions are centred."""
+"""Points on which functions are centered."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ._base import Sample
 
 
 def points_of(centers: Any, n_centers: Any, sample: Sample) -> dict[str, Any]:
-    """Return what a collection of centred functions needs to know of its points.
+    """Return the points as arguments for a collection of centered functions.
 
     Parameters
     ----------
     centers : None, "random", "kmeans" or array of shape (n, d)
-        Training points, some of them, means of clusters, or points given.
+        All training points, a random sample, means of clusters, or the given points.
     n_centers : int or None
-        Of "random" and "kmeans".
+        Number of points for "random" and "kmeans".
     """
     if not isinstance(centers, str):
         if n_centers is not None:
@@ -40,14 +40,14 @@ def points_of(centers: Any, n_centers: Any, sample: Sample) -> dict[str, Any]:
         )
     n = min(whole_number("n_centers", n_centers, 1), len(sample.rows))
     if centers == "random":
-        # By content, so that neither the order of rows nor repeated rows matter.
+        # Draw by content, so that neither the order of rows nor repeated rows matter.
         order = np.argsort(row_digests(sample.X, sample.rows, sample.seed))
         return at_rows(sample, np.sort(sample.rows[order[:n]]))
     return {"points": _means(n, sample), "numbers": np.arange(n), "on_rows": False}
 
 
 def at_rows(sample: Sample, rows: np.ndarray) -> dict[str, Any]:
-    """Return some training rows as points; all of them without a copy."""
+    """Return some training rows as points, without a copy if these are all rows."""
     every = len(rows) == sample.X.shape[0]
     points = sample.X if every else sample.X[rows]
     return {"points": points, "numbers": rows, "on_rows": True}
@@ -78,13 +78,13 @@ def _given(centers: Any, sample: Sample) -> dict[str, Any]:
 
 
 def _means(n: int, sample: Sample) -> np.ndarray:
-    """Return the means of ``n`` clusters, by content: as for "random"."""
+    """Return the means of ``n`` clusters, which depend on the rows' content only."""
     used = np.flatnonzero(sample.weight > 0)
     digests = row_digests(sample.X, used, sample.seed)
     _, first, group = np.unique(digests, return_index=True, return_inverse=True)
     weight = np.bincount(group, weights=sample.weight[used])
     model = KMeans(min(n, len(first)), n_init=3, random_state=sample.seed)
-    # In units of the data: squares neither overflow nor vanish.
+    # In units of the data, squares neither overflow nor underflow.
     points, unit = in_units(sample.X[used[first]])
     means = unit * model.fit(points, sample_weight=weight).cluster_centers_
     return sp.csr_array(means) if sp.issparse(sample.X) else means

@@ -1,4 +1,4 @@
-"""Compiled searches for the width of a Gaussian at a point (see `adaptive`)."""
+"""Compiled searches for gamma of a Gaussian at a point (see `adaptive`)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 # The search ends when ln(gamma) is known to half of this.
 _PRECISION = 0.01
 _LN2 = math.log(2.0)
-# So often a square is taken before an exponential is again: each doubles the error.
+# Number of squarings between two exponentials: each doubles the error.
 _SQUARES = 16
-# Values this close (relative) are a tie, which the wider function wins: rounding does
-# not decide where the criterion is flat.
+# Values this close (relative) are a tie, which the wider function wins, so that
+# rounding does not decide where the criterion is flat.
 _TIE = 1e-10
 
 _sums = {"contract", "reassoc", "nsz"}
@@ -26,11 +26,11 @@ _sums = {"contract", "reassoc", "nsz"}
 def _criterion(
     K: np.ndarray, w: np.ndarray, Z: np.ndarray, scaled: bool, centred: bool
 ) -> float:
-    """Return what is minimised, given the values K of the function.
+    """Return the criterion to minimize, given the values K of the function.
 
-    Aligned: Σ w (s - K)² less a constant.  Scaled: minus the drop of the squared error
-    by one function with its coefficient (and beside a constant, if centred; Z is then
-    centred already).
+    Aligned: Σ w (s - K)² minus a constant. Scaled: minus the decrease of the squared
+    error by one function with its coefficient (and a constant, if centered; Z is then
+    centered already).
     """
     mean = 0.0
     if scaled and centred:
@@ -51,7 +51,7 @@ def _criterion(
         if not scaled:
             return norm - 2.0 * cross
         drop += cross * cross
-    # A function that is a constant on these points explains nothing more.
+    # A function that is constant on these points explains nothing more.
     return -drop / norm if norm > 1e-24 * largest else 0.0
 
 
@@ -86,10 +86,11 @@ def best_width(
     centred: bool,
     K: np.ndarray,
 ) -> float:
-    """Return the gamma between ``low`` and ``high`` that minimises the criterion.
+    """Return the gamma between ``low`` and ``high`` that minimizes the criterion.
 
-    Half octaves first, of which each is the square of the one an octave below: one
-    exponential for many widths.  Then golden section around the best of them.
+    The search begins with half octaves, where the function is the square of that an
+    octave below, so that one exponential serves many gammas. Golden section around
+    the best of them follows.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def best_width(
             left, u, fu = u, v, fv
             v = left + _GOLDEN * (right - left)
             fv = _value(v, d, w, Z, scaled, centred, K)
-    # The lowest of the ends and of what was seen: a minimum at a bound stays there.
+    # Compare with the ends and the grid, so that a minimum at a bound stays there.
     middle = 0.5 * (left + right)
     value = _value(middle, d, w, Z, scaled, centred, K)
     is_lower = value < best - _TIE * abs(best)
@@ -148,7 +149,7 @@ def best_width(
 
 @njit(nogil=True, cache=True)
 def _mixed(z: np.uint64) -> np.uint64:
-    """Return a number that is as good as random, and follows from ``z`` alone."""
+    """Return a pseudo-random number that depends on ``z`` only."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -156,7 +157,7 @@ def _mixed(z: np.uint64) -> np.uint64:
 
 @njit(nogil=True, cache=True)
 def _is_drawn(here: np.uint64, there: np.uint64, draw: int, limit: np.uint64) -> bool:
-    """Return whether a row is in one of a center's random subsets."""
+    """Return whether a row belongs to the given random subset of a center."""
     number = _mixed(here + np.uint64(draw + 1) * np.uint64(0x9E3779B97F4A7C15))
     return _mixed(number ^ _mixed(there)) < limit
 
@@ -181,25 +182,25 @@ def widths(
     centred: bool,
     out: np.ndarray,
 ) -> None:
-    """Write the best width for each center and each draw; NaN where none is told.
+    """Write the best gamma for each center and each draw; NaN if it is undetermined.
 
     Parameters
     ----------
     D : ndarray of shape (c, l)
         Squared distances from some centers.
     centers, sets : ndarrays of int of shapes (c,) and (l,)
-        Which set of equal rows each belongs to; a center's own set is left out.
+        Set of equal rows to which each belongs; a center's own set is left out.
     weight, Y : ndarrays of shapes (l,) and (T, l)
     codes, center_codes : ndarrays of int of shapes (l,) and (c,)
         Classes.
     digests, center_digests : ndarrays of uint64
-        Of the contents of the rows, for the draws.
+        Digests of the rows' contents, for the draws.
     reach : float
-        Squared distance up to which rows are looked at.
+        Squared distance up to which rows count.
     n_draws : int
-        Random subsets of each center; 0 for all rows.
+        Number of random subsets for each center; 0 for all rows.
     limit : uint64
-        A row is in a subset where a random number is below it.
+        A row is in a subset if a random number is below this.
     out : ndarray of shape (c, max(1, n_draws))
     """
     n_rows = D.shape[1]
@@ -226,7 +227,7 @@ def widths(
                     Z[0, m] = 1.0 if codes[j] == center_codes[i] else -1.0
                     is_mixed |= Z[0, m] != Z[0, 0]
                 m += 1
-            # Points of one class, or of one target, tell nothing.
+            # Points of one class, or of one target, determine no width.
             out[i, draw] = np.nan
             if is_mixed:
                 out[i, draw] = best_width(

@@ -29,60 +29,63 @@ from ._points import points_of
 STRATEGIES = ("global", "local", "stochastic")
 CRITERIA = ("auto", "aligned", "scaled")
 
-# The share of all pairs of points that are near, for "local".
+# Share of all pairs of points that count as near, for "local".
 _NEAR = 0.1
-# Distances of so many centers are held at a time, by each thread.
+# Number of centers whose distances each thread holds at a time.
 _CENTERS = 32
-# Widths that can still be multiplied.
+# Range of gamma in which products do not overflow.
 _BOUNDS = 1e-300, 1e300
 
 
 class AdaptiveGaussian(Dictionary):
-    """exp(-gamma_i ‖x - x_i‖²) with a width for each training point x_i.
+    """Gaussians exp(-gamma_i ‖x - x_i‖²), with a gamma_i for each training point x_i.
 
-    Before the pursuit, each point gets the width that suits one function alone on the
-    points J_i around it,
+    Before the pursuit, gamma_i is fitted for one function alone on a set J_i of points
+    around x_i. The criterion "aligned" takes
 
         gamma_i = argmin Σ_{j in J_i} w_j (s_ij - exp(-gamma ‖x_j - x_i‖²))²,
 
-    with s_ij = 1 for points of x_i's class and -1 for others ("aligned": the sign that
-    the function will carry), or the width for which one function, times the best
-    coefficient (and beside a constant, where the model has one), leaves the smallest
-    squared error ("scaled", which serves regression too).
+    with s_ij = 1 for points of x_i's class and -1 for others. The criterion "scaled",
+    which also works for regression, takes the gamma for which one function, times its
+    best coefficient (and with a constant, if the model has one), leaves the smallest
+    squared error.
 
     Parameters
     ----------
     strategy : {"stochastic", "global", "local"}
-        J_i is all other points ("global", AKMP-PG); those within `radius` ("local",
-        AKMP-PL; where these are of one class, gamma_i is `preset`); or random subsets,
-        over whose widths an average is taken ("stochastic", AKMP-PS).
+        Choice of J_i: all other points ("global", AKMP-PG); those within `radius`
+        ("local", AKMP-PL; if they are all of one class, gamma_i is `preset`); or random
+        subsets, over whose gammas an average is taken ("stochastic", AKMP-PS).
     criterion : {"auto", "aligned", "scaled"}
-        "auto": "aligned" for classes, "scaled" for regression.
+        Criterion of the fit; "auto" is "aligned" for classes, "scaled" for regression.
     n_subsets : int
-        Random subsets for each point.
+        Number of random subsets for each point.
     subset_size : float
-        The share of the points in each; a point is in with this probability.
+        Share of the points in each subset; each point is drawn with this probability.
     average : {"median", "mean"}
-        Over the subsets.  The mean is the paper's; widths at the bound rule it.
+        Average over the subsets. The paper uses the mean, which gammas at the bound
+        dominate.
     radius : float, optional
-        If not given, the distance below which a tenth of all pairs of points lie.
+        Radius for "local". By default, the distance below which a tenth of all pairs
+        of points lie.
     preset : float or "median"
-        The width where the points around tell nothing.
+        Value of gamma if the points J_i do not determine it.
     gamma_range : (float, float)
-        The least and the largest gamma, as multiples of 1 over the median squared
-        distance: the best width may be infinite.
+        Smallest and largest gamma, as multiples of 1 over the median squared
+        distance, because the best gamma may be infinite.
 
     Notes
     -----
-    The widths follow from the targets, so rows that are held out are left out of them:
-    with folds, each fold has widths, and a dictionary, of its own.
+    The gammas depend on the targets, so held-out rows are left out: each fold has its
+    own dictionary.
 
     Time: with l points, O(l²) for "global" and "local", times `n_subsets` times
-    `subset_size` for "stochastic" (l = 5000: some seconds on two cores); memory: some
-    rows of the matrix of distances for each thread.
+    `subset_size` for "stochastic" (l = 5000: some seconds on two cores). Memory: a few
+    rows of the distance matrix for each thread.
 
-    They do not pay in general: on four sets they did as well as one width chosen by
-    validation on one, worse on two, and better on one (Ionosphere, "scaled").
+    Adaptive widths are not better in general: on four data sets they were as good as
+    one width chosen by validation on one, worse on two, and better on one (Ionosphere,
+    "scaled").
 
     References
     ----------
@@ -123,7 +126,7 @@ class AdaptiveGaussian(Dictionary):
         self.gamma_range = gamma_range
 
     def learn(self, sample: Sample) -> list[Functions]:
-        """Return a Gaussian of its own width on each point."""
+        """Return a Gaussian with its own gamma on each point."""
         self._check(sample)
         check_scale(sample.X)
         median = median_gamma(sample.X, sample.seen)
@@ -139,7 +142,7 @@ class AdaptiveGaussian(Dictionary):
         return [VariedGaussians(**points, gammas=gammas, place=np.arange(len(gammas)))]
 
     def _widths(self, sample: Sample, median: float) -> np.ndarray:
-        """Return the best width (M, B) of each point and each subset."""
+        """Return the best gamma (M, B) for each point and each subset."""
         X, rows = sample.X, sample.rows
         _, sets = distinct_rows(X, np.ones(X.shape[0]))
         codes, center_codes = _codes(sample)
@@ -181,7 +184,7 @@ class AdaptiveGaussian(Dictionary):
         return out
 
     def _reach(self, sample: Sample) -> float:
-        """Return the squared distance up to which points are looked at."""
+        """Return the squared distance up to which points count."""
         if self.strategy != "local":
             return np.inf
         if self.radius is not None:
@@ -223,7 +226,7 @@ class AdaptiveGaussian(Dictionary):
 
 
 def _in_parts(measure: Callable[[slice], None], sample: Sample) -> None:
-    """Call ``measure`` for some centers at a time, in threads, within the memory."""
+    """Call ``measure`` on blocks of centers, in threads, within the memory budget."""
     n_centers, n_threads = len(sample.rows), allowed_threads()
     fitting = sample.memory // (16 * n_threads * max(1, sample.X.shape[0]))
     step = int(np.clip(fitting, 1, _CENTERS))
@@ -241,7 +244,7 @@ def _in_parts(measure: Callable[[slice], None], sample: Sample) -> None:
 
 
 def _codes(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes of the rows, and of the points, as numbers."""
+    """Return the classes of the rows and of the points as integers."""
     if sample.labels is None:
         none = np.zeros(sample.X.shape[0], dtype=np.int64)
         return none, none[sample.rows]

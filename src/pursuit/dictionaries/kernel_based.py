@@ -1,4 +1,4 @@
-"""Kernels on points: one, several, one for each class."""
+"""Dictionaries of kernels on points: one, several, or one for each class."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pursuit.kernels.widths import RULES
 from ._base import Dictionary, Sample, classes_of_points
 from ._points import at_rows, points_of
 
-# Widths that gamma="cv" may compare, as multiples of the median rule's.
+# Multiples of the median rule that gamma="cv" may compare.
 GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
-# Widths in one dictionary, as multiples of the median rule's.
+# Default multiples of gamma in `ManyWidths`.
 OCTAVES = tuple(2.0**power for power in range(-4, 5))
 
 
 def widths_to_compare(kernel: Any, gamma: Any, sample: Sample, **more: Any) -> list:
-    """Return the kernel, bound, with each width that ``gamma`` stands for."""
+    """Return the bound kernel with each value that ``gamma`` stands for."""
     if isinstance(kernel, str):
         check_named(kernel, gamma)
     is_searched = is_word(gamma, "cv")
@@ -35,14 +35,14 @@ def widths_to_compare(kernel: Any, gamma: Any, sample: Sample, **more: Any) -> l
 
 
 def bound_to(kernel: Kernel, sample: Sample, weight: np.ndarray) -> Kernel:
-    """Return the kernel with its width a number; points must be of a fit scale."""
+    """Return the kernel with a numeric gamma, after a check of the points' scale."""
     if kernel.takes_squares:
         check_scale(sample.X)
     return kernel.bind(sample.X, weight)
 
 
 def check_named(kernel: str, gamma: Any) -> None:
-    """Raise a ValueError unless the kernel's name and width are known."""
+    """Raise a ValueError unless the kernel's name and gamma are valid."""
     if kernel == "precomputed":
         raise ValueError(
             "kernel='precomputed' stands for a matrix, which X is then: set it on the "
@@ -59,7 +59,7 @@ def check_named(kernel: str, gamma: Any) -> None:
 
 
 def with_gamma(kernel: Kernel, gamma: float) -> Kernel:
-    """Return the kernel with another width."""
+    """Return the kernel with another gamma."""
     return type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
 
 
@@ -67,22 +67,22 @@ def with_gamma(kernel: Kernel, gamma: float) -> Kernel:
 
 
 class OneKernel(Dictionary):
-    """k(., z) for one kernel and some points z.
+    """Functions k(., z) of one kernel on some points z.
 
     Parameters
     ----------
     kernel : str, Kernel or callable
-        As the estimators' `kernel`; it need be neither symmetric nor positive
-        definite.
+        As `kernel` of the estimators; it need not be symmetric or positive definite.
     gamma : float or {"cv", "median", "scale", "auto"}
-        The width of a kernel given by name. "cv": compared by the estimator's folds.
+        Inverse squared width of a kernel given by name; larger is narrower. "cv"
+        compares values on the estimator's folds.
     degree, coef0
-        Of the kernels that have them.
+        Parameters of "poly" and "sigmoid"; ignored by other kernels.
     centers : None, "random", "kmeans" or array of shape (n, d)
-        The points: the training points, some of them at random, the means of clusters
-        of them, or these.
+        Points z: all training points, a random sample of them, means of their
+        clusters, or the given points.
     n_centers : int, optional
-        How many with "random" and "kmeans".
+        Number of points for "random" and "kmeans".
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class OneKernel(Dictionary):
         self.n_centers = n_centers
 
     def learn(self, sample: Sample) -> list[Functions]:
-        """Return the kernel on the points, for each width that is compared."""
+        """Return the kernel on the points, for each gamma to compare."""
         kernels = widths_to_compare(
             self.kernel, self.gamma, sample, degree=self.degree, coef0=self.coef0
         )
@@ -112,12 +112,12 @@ class OneKernel(Dictionary):
 
 
 class ManyKernels(Dictionary):
-    """Several kernels on each point: the pursuit picks kernel and place together.
+    """Several kernels on each point: the pursuit chooses kernel and point together.
 
     Parameters
     ----------
     kernels : sequence of str, Kernel or callable
-        Named ones have the median rule's width.
+        Kernels; those given by name use ``gamma="median"``.
     centers, n_centers
         As in `OneKernel`.
     """
@@ -146,26 +146,27 @@ class ManyKernels(Dictionary):
 
 
 class ManyWidths(Dictionary):
-    """One kernel at several widths on each point: width and place together.
+    """One kernel at several widths on each point.
 
-    A smooth trend then takes a few wide functions and a sharp bump a narrow one.
+    The pursuit chooses width and point together: a smooth trend then takes a few wide
+    functions, and a sharp bump a narrow one.
 
     Parameters
     ----------
     kernel : str or Kernel
-        One with a width; its own one is what `multiples` refer to.
+        Kernel with a parameter `gamma`, to whose value `multiples` refer.
     gamma : float or {"median", "scale", "auto"}
-        The width of a kernel given by name.
+        Inverse squared width of a kernel given by name; larger is narrower.
     multiples : sequence of float
-        The widths in the dictionary are these multiples of gamma.
+        The functions have these multiples of gamma.
     centers, n_centers
         As in `OneKernel`.
 
     Notes
     -----
     With W widths the dictionary has W times as many functions, and a fit takes about
-    W times as long.  Gaussians on one point share its distances: with many features,
-    W widths are evaluated in little more time than one.
+    W times as long. Gaussians on one point share its distances: with many features,
+    evaluating W widths takes little more time than one.
     """
 
     def __init__(
@@ -225,7 +226,7 @@ def _at_widths(
     n_points, n_widths = len(points["numbers"]), len(gammas)
     place = np.repeat(np.arange(n_points), n_widths)
     if type(kernel) is Gaussian and n_widths > 1:
-        # All widths of a point share its distances.
+        # All Gaussians on a point share its distances.
         return VariedGaussians(
             points=points["points"],
             numbers=points["numbers"][place],
@@ -240,21 +241,21 @@ def _at_widths(
 
 
 class KernelPerClass(Dictionary):
-    """On each training point the kernel of the point's class (§9.4.1).
+    """The kernel of its class on each training point (§9.4.1).
 
     Parameters
     ----------
     kernels : mapping from class to kernel, or one kernel
-        A kernel given by name has, in each class, the width that `gamma` makes of the
-        points of that class.
+        Kernel of each class. For a kernel given by name, `gamma` is computed from the
+        points of the class.
     gamma : float or {"median", "scale", "auto"}
-        Of kernels given by name.
+        Inverse squared width of kernels given by name; larger is narrower.
 
     Notes
     -----
-    Classes and widths follow from the targets, so with folds each one has a dictionary
-    of its own, without the rows that are held out.  Of equal rows in several classes,
-    the class of the most weight counts.
+    Classes and gammas depend on the targets, so each fold has its own dictionary,
+    without the held-out rows. If equal rows belong to several classes, the class of
+    largest weight counts.
     """
 
     learns_from_targets = True
@@ -279,7 +280,7 @@ class KernelPerClass(Dictionary):
     def _of_class(self, label: Any, belongs: np.ndarray, sample: Sample) -> Functions:
         weight = np.where(sample.labels == label, sample.seen, 0.0)
         if not weight.any():
-            # All held out: these functions cannot be chosen.
+            # All rows of the class are held out: its functions cannot be chosen.
             weight = np.where(sample.labels == label, sample.weight, 0.0)
         kernel = as_kernel(self._kernel_for(label), gamma=self.gamma)
         points = at_rows(sample, sample.rows[belongs])

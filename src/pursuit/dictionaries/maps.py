@@ -1,4 +1,4 @@
-"""Functions of x that are not kernels: features, transformers, any callable."""
+"""Dictionaries of other functions: features, transformers, any callable."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pursuit.functions import Columns, Functions, Monomials, Outputs, as_columns
 from ._base import Dictionary, Sample
 from ._frames import Framer
 
-# Bytes that the description of a product takes.
+# Bytes for the description of a product.
 _PRODUCT = 200
 
 
 class Constant(Dictionary):
-    """The constant 1, as one more function.
+    """The constant 1.
 
-    For a constant that is chosen and penalised like any other, as in the papers, with
-    ``fit_intercept=False``.
+    With ``fit_intercept=False``, the constant is chosen and penalized like any other
+    function, as in the papers.
     """
 
     def learn(self, sample: Sample) -> list[Functions]:
@@ -40,11 +40,11 @@ class Features(Dictionary):
     Parameters
     ----------
     columns : int, str or sequence of these, optional
-        Which features, by number or by name; all of them if not given.
+        Features, by number or by name; by default all.
     degree : int
-        Products of up to so many features.
+        Maximum number of features in a product.
     interaction_only : bool
-        Whether a product has each feature at most once.
+        Whether a product may contain each feature only once.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Features(Dictionary):
         self.interaction_only = interaction_only
 
     def learn(self, sample: Sample) -> list[Functions]:
-        """Return the products, the shorter ones first."""
+        """Return the products, in order of increasing length."""
         degree = whole_number("degree", self.degree, 1)
         check_flag("interaction_only", self.interaction_only)
         chosen = self._chosen(sample)
@@ -84,8 +84,8 @@ class Features(Dictionary):
         if is_whole and -n <= column < n:
             return int(column) % n
         raise ValueError(
-            f"columns has {column!r}, which is no feature of X: give names of columns, "
-            f"or numbers from 0 to {n - 1}."
+            f"columns has {column!r}, which is not a feature of X: give names of "
+            f"columns, or numbers from 0 to {n - 1}."
         )
 
     def _check_number_of_products(self, n: int, degree: int, memory: int) -> None:
@@ -101,22 +101,22 @@ class Features(Dictionary):
 
 
 class Transformed(Dictionary):
-    """What a scikit-learn transformer makes of X: splines, bins, polynomials.
+    """The outputs of a scikit-learn transformer: splines, bins, polynomials.
 
     Parameters
     ----------
     transformer : transformer
-        A copy of it is fitted to the training rows (with their weights, where it
-        takes some); each of its outputs is a function.  The fitted model keeps that
-        copy, and of its outputs the chosen ones.  Where X is a pandas or polars frame
-        it is given such frames, of float columns with the same names: a
-        ``ColumnTransformer`` may know columns by name.
+        A clone is fitted to the training rows (with their weights, if it supports
+        them); each of its outputs is a function. The fitted model keeps the clone and
+        the indices of the chosen outputs. If X is a pandas or polars frame, the
+        transformer gets such frames, of float columns with the same names, so that a
+        ``ColumnTransformer`` may select columns by name.
 
     Notes
     -----
-    The copy is fitted once, to X of all training rows; held-out ones are not left out
-    of it, as no targets are involved.  A transformer that learns from targets, or that
-    makes numbers of words, belongs before the estimator, in a pipeline.
+    The clone is fitted once, to X of all training rows including held-out ones, as no
+    targets are involved. Put a transformer that learns from targets, or that encodes
+    strings, before the estimator in a pipeline.
     """
 
     accepts_sparse = False
@@ -166,7 +166,7 @@ class Transformed(Dictionary):
 
 @dataclass(frozen=True)
 class _Transform:
-    """What a fitted transformer makes of arrays, or of the frames made of them."""
+    """Apply a fitted transformer to arrays, or to frames made from them."""
 
     fitted: Any
     framer: Framer | None
@@ -186,8 +186,8 @@ class Callables(Dictionary):
     ----------
     functions : sequence of callables, or mapping from names to callables
         Each is called with an array of shape (n, d) and returns n values, or an array
-        of shape (n, m) for m functions.  Without a mapping they are known by the names
-        that Python has for them.
+        of shape (n, m) for m functions. Without a mapping, their Python names are
+        used.
     """
 
     accepts_sparse = False
@@ -199,7 +199,7 @@ class Callables(Dictionary):
         self.functions = functions
 
     def learn(self, sample: Sample) -> list[Functions]:
-        """Return the functions, after a trial of each on the training rows."""
+        """Return the functions, after testing each on the training rows."""
         functions: Any = self.functions
         if not isinstance(functions, (list, tuple, Mapping)) or not functions:
             raise ValueError(
@@ -213,7 +213,7 @@ class Callables(Dictionary):
         if isinstance(functions, Mapping):
             return [(str(name), function) for name, function in functions.items()]
         titles = [getattr(f, "__name__", type(f).__name__) for f in functions]
-        # Where names do not tell functions apart, their places do.
+        # Number functions that have the same name.
         return [
             (title if titles.count(title) == 1 else f"{title} {i}", function)
             for i, (title, function) in enumerate(zip(titles, functions, strict=True))
@@ -228,16 +228,16 @@ class Callables(Dictionary):
 
 
 class Precomputed(Dictionary):
-    """X is the matrix of the functions' values, a function a column.
+    """The columns of X, which is the matrix of the functions' values.
 
-    ``predict`` takes a matching matrix: all columns, or those that were chosen, in the
-    order of ``support_``.
+    ``predict`` takes a matching matrix: with all columns, or with the chosen ones in
+    the order of ``support_``.
 
     Parameters
     ----------
     is_kernel : bool
-        Whether X is square and column i belongs to training row i; it is then not
-        chosen where row i is held out.
+        Whether X is square and column i belongs to training row i. Column i is then
+        not a candidate if row i is held out.
     """
 
     is_matrix = True

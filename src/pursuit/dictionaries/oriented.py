@@ -1,4 +1,4 @@
-"""Gaussians along the local principal directions, as in Manifold Parzen (§14.2)."""
+"""Gaussians along local principal directions, as in Manifold Parzen (§14.2)."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ._base import Dictionary, Sample
 from ._points import points_of
 from .kernel_based import widths_to_compare
 
-# Numbers held at a time while the directions are found: 32 MiB of float64.
+# Numbers in a block while the directions are computed: 32 MiB of float64.
 _BLOCK = 1 << 22
 _LARGEST = 1e150
 
 
 class OrientedGaussians(Dictionary):
-    """exp(-½ (x - z)ᵀ C⁻¹ (x - z)), C shaped by the neighbours of the point z.
+    """Gaussians exp(-½ (x - z)ᵀ C⁻¹ (x - z)), with C from the neighbors of the point z.
 
     ``C = σ²I + Σ_j (s_j²/k) v_j v_jᵀ``, where s_j and v_j are the leading singular
     values and directions of the differences from z to its k nearest training points,
-    and σ² = 1/(2 gamma).  Without directions it is the Gaussian kernel.
+    and σ² = 1/(2 gamma). Without directions this is the Gaussian kernel.
 
     Parameters
     ----------
     n_neighbors : int
-        k; at most as many as there are other points.
+        Number k of neighbors; at most the number of other points.
     n_directions : int
-        How many directions are kept; at most k and the number of features.
+        Number of directions to keep; at most k and the number of features.
     gamma : float or {"cv", "median", "scale", "auto"}
-        The width across the directions, as the estimators' `gamma`.
+        Inverse squared width across the directions, as `gamma` of the estimators.
     centers, n_centers
         As in `OneKernel`.
 
     Notes
     -----
-    With M points the directions are M · d · n_directions numbers, and a function costs
-    about 1 + n_directions times what a Gaussian does.
+    With M points the directions take M · d · n_directions numbers, and a function
+    costs about 1 + n_directions times as much as a Gaussian.
     """
 
     accepts_sparse = False
@@ -63,7 +63,7 @@ class OrientedGaussians(Dictionary):
         self.n_centers = n_centers
 
     def learn(self, sample: Sample) -> list[Functions]:
-        """Return the functions, for each width that is compared."""
+        """Return the functions, for each gamma to compare."""
         whole_number("n_neighbors", self.n_neighbors, 1)
         whole_number("n_directions", self.n_directions, 0)
         kernels = widths_to_compare("rbf", self.gamma, sample)
@@ -80,7 +80,7 @@ class OrientedGaussians(Dictionary):
         self, points: np.ndarray, sample: Sample
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return directions (M, d, r) and variances (M, r) around the points."""
-        # Equal rows are one neighbour: repeating a row changes nothing.
+        # Equal rows are one neighbor, so that repeating a row changes nothing.
         rows, _ = distinct_rows(sample.X, sample.weight)
         around = sample.X[rows]
         k = min(self.n_neighbors, len(around) - 1)
@@ -104,13 +104,13 @@ class OrientedGaussians(Dictionary):
                 _keep_others(delta)
                 _, s, Vt = np.linalg.svd(delta, full_matrices=False)
                 directions[part] = Vt[:, :r].transpose(0, 2, 1)
-                # A variance that can still be added to.
+                # Limit the variance, so that sums do not overflow.
                 variances[part] = np.minimum(s[:, :r], _LARGEST) ** 2 / k
         return directions, variances
 
 
 def _keep_others(delta: np.ndarray) -> None:
-    """Leave the point itself, or else the farthest of k + 1 neighbours, out."""
+    """Leave out the point itself, or else the farthest of k + 1 neighbors."""
     with np.errstate(over="ignore"):
         squared = np.square(delta).sum(axis=2)
     nearest = squared.argmin(axis=1)

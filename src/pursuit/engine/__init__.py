@@ -1,5 +1,5 @@
-"""The pursuit itself: atoms, the greedy choice among them, and what it records.
+"""The pursuit: atoms, the greedy choice among them, and the record of its steps.
 
-A pursuit knows atoms (functions evaluated on the training rows, or asked for in blocks)
+A pursuit knows atoms (functions evaluated on the training rows, stored or in blocks)
 and a problem (targets, weights, loss); it never sees ``X`` or an estimator.
 """

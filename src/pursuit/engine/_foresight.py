@@ -1,4 +1,4 @@
-"""What a pursuit will find some steps from now, as far as it can be foreseen.
+"""Predict the next steps of a pursuit.
 
 Letters as in :mod:`.pursuit`.
 """
@@ -14,26 +14,28 @@ from .image import Image
 from .problem import Problem
 from .ties import first_largest
 
-# Steps foreseen at the most, and candidates of which the winner of each is chosen.
+# Maximum number of steps foreseen, and number of candidates examined for each.
 MOST, LOOKS = 32, 8
 
 
 class Foresight:
-    """The correlations after steps that are not taken yet.
+    """Correlations after steps that are not taken yet.
 
-    Those with a foreseen direction come from the image of the atoms.  They tell a few
-    candidates that may win the next step, and for these alone all is computed exactly.
+    Correlations with a foreseen direction come from the image of the atoms. They
+    narrow the next step down to a few candidates, and only for these is everything
+    computed exactly.
 
     Parameters
     ----------
     atoms : Atoms
     image : Image or None
-        Of the atoms, or of their parts outside the span; needed for a second step.
+        Image of the atoms, or of their parts outside the span; needed from the second
+        step on.
     problem : Problem
     scores : Scores
-        As they are now; they are not changed.
+        Current scores; they are not changed.
     w : ndarray
-        The weights of the directions' values, of the rows first.
+        Weights of the directions' values, those of the rows first.
     """
 
     def __init__(
@@ -46,22 +48,22 @@ class Foresight:
     ):
         self._atoms, self._image, self._problem = atoms, image, problem
         self._scores, self._w = scores, w
-        # What a plain pursuit's ridge changes of a chosen atom is not foreseen by `p`.
+        # In a plain pursuit, `p` does not predict the ridge's effect on a chosen atom.
         self._c0 = scores.c.copy()
         self._c, self._e = scores.c.copy(), scores.e.copy()
         self._gain = scores.gain.copy()
         self._loads = np.empty((MOST, len(scores.c)))
-        # The directions, times the weights.
+        # Directions times weights.
         self._V = np.empty((MOST, len(w)))
         self._n = 0
 
     @property
     def vectors(self) -> np.ndarray:
-        """The directions on the rows, times the weights."""
+        """The foreseen directions on the rows, times the weights."""
         return self._V[: self._n, : self._atoms.n_rows]
 
     def best(self) -> int:
-        """Return the candidate that will be chosen next, -1 if none will."""
+        """Return the candidate that will be chosen next, -1 if none."""
         if self._n == 0:
             return int(first_largest(self._gain))
         if self._image is None:
@@ -71,10 +73,10 @@ class Foresight:
         return self._look_at(top) if len(top) else -1
 
     def choose(self, k: int, direction: np.ndarray, length: float) -> None:
-        """Suppose that atom ``k`` is chosen.
+        """Assume that atom ``k`` is chosen.
 
         It adds ``direction``, of squared norm 1, and has the correlation ``length``
-        with it; in a plain pursuit ``length`` is the squared norm.
+        with it; in a plain pursuit ``length`` is its squared norm.
         """
         problem, n = self._problem, self._n
         np.multiply(direction, self._w, out=self._V[n])
@@ -87,7 +89,7 @@ class Foresight:
         self._n += 1
 
     def _move(self, image: Image) -> None:
-        """Go on to what follows from the latest choice."""
+        """Update the predicted scores after the latest choice."""
         problem, n = self._problem, self._n - 1
         p = self._atoms.scan(image, self._V[n])
         foresee(
@@ -102,7 +104,7 @@ class Foresight:
         )
 
     def _look_at(self, top: np.ndarray) -> int:
-        """Compute anew what is known of some candidates; return the best."""
+        """Compute the scores of some candidates exactly; return the best."""
         problem, scores, n = self._problem, self._scores, self._n
         A, rows = self._atoms.rows_of(top)
         best = look_at(

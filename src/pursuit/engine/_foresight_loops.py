@@ -1,4 +1,4 @@
-"""Compiled loops on rounded atoms (see `image`) and of foreseen steps.
+"""Compiled loops for rounded atoms (see `image`) and foreseen steps.
 
 Letters as in `_loops`.
 """
@@ -12,10 +12,10 @@ from .ties import first_largest
 # A foreseen step leaves at least this share of a squared norm.
 _LEAST_LEFT = 0.1
 
-# Smaller atoms have no image: their scale would not be a normal number.
+# Smaller atoms get no image: their scale would be subnormal.
 _SMALLEST = 1e-290
 
-# Products of whole numbers up to 127 and 8191 whose sum fits 32 bits.
+# Number of products of integers up to 127 and 8191 whose sum fits 32 bits.
 _SUMMANDS = 2048
 
 
@@ -31,9 +31,9 @@ def fold(A, signs, Z):
 
 @njit(cache=True, nogil=True, fastmath=REORDER | {"nnan"})
 def quantise(A, Z, scale):
-    """Write the rows of ``A`` as whole numbers ``Z`` of 8 bits times ``scale``.
+    """Write the rows of ``A`` as 8-bit integers ``Z`` times ``scale``.
 
-    Rows that are zero, or nearly, or not finite, get the scale 0.
+    Rows that are nearly zero or not finite get the scale 0.
     """
     for k in range(A.shape[0]):
         top = 0.0
@@ -50,7 +50,7 @@ def quantise(A, Z, scale):
 
 @njit(cache=True, nogil=True, fastmath=REORDER | {"nnan"})
 def round_to(v, largest, out):
-    """Write ``v`` as whole numbers up to ``largest``; return their unit, or 0."""
+    """Write ``v`` as integers up to ``largest``; return their unit, or 0."""
     top = 0.0
     for i in range(v.shape[0]):
         top = max(top, abs(v[i]))
@@ -65,10 +65,10 @@ def round_to(v, largest, out):
 
 @njit(cache=True, nogil=True)
 def scan(Z, v, scale, unit, out):
-    """Write ``scale * unit * (Z @ v)`` for whole numbers ``Z``, ``v``.
+    """Write ``scale * unit * (Z @ v)`` for integers ``Z``, ``v``.
 
-    Sums of products of 8 and 16 bits are of 32 bits, for as many as these can hold:
-    vector registers take 16 a step.
+    Products of 8 and 16 bits are summed in 32 bits for as long as they fit: vector
+    registers process 16 at a time.
     """
     for k in range(Z.shape[0]):
         total = 0.0
@@ -83,14 +83,14 @@ def scan(Z, v, scale, unit, out):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def foresee(c, e, norms, p, a, gain, orthogonal, by_norm):
-    """Move ``c``, ``e`` and ``gain`` past a direction with roughly known ``p``."""
+    """Update ``c``, ``e`` and ``gain`` by a direction with approximate ``p``."""
     for k in range(p.shape[0]):
         total = 0.0
         for t in range(c.shape[0]):
             c[t, k] -= a[t] * p[k]
             total += c[t, k] * c[t, k]
         if orthogonal:
-            # The image is too coarse to tell that nearly nothing is left.
+            # The image is too coarse to show that almost nothing is left.
             e[k] = max(e[k] - p[k] * p[k], _LEAST_LEFT * e[k])
         if gain[k] > 0.0:
             gain[k] = total / (norms[k] if by_norm else e[k])
@@ -98,7 +98,7 @@ def foresee(c, e, norms, p, a, gain, orthogonal, by_norm):
 
 @njit(cache=True, nogil=True)
 def largest(gain, n):
-    """Return the indices, in order, of the ``n`` largest values above 0, if so many."""
+    """Return the sorted indices of the up to ``n`` largest positive values."""
     index = np.empty(n, dtype=np.int64)
     size = 0
     for k in range(gain.shape[0]):
@@ -120,9 +120,9 @@ def look_at(
 ):
     """Compute ``c``, ``e`` and ``gain`` of the candidates ``top`` exactly.
 
-    Theirs are the atoms ``A[rows]``; ``c0`` and ``e0`` are those before the directions
-    ``V`` (times the weights) and their ``loads``.  Gains are as :func:`update` has
-    them; returns the best of ``top``, as :func:`first_largest`.
+    Their atoms are ``A[rows]``; ``c0`` and ``e0`` are the values before the directions
+    ``V`` (times the weights) and their ``loads``. Gains are as in :func:`update`;
+    returns the best of ``top``, as :func:`first_largest` does.
     """
     n_targets, n = c.shape[0], V.shape[0]
     found = np.empty(top.shape[0])

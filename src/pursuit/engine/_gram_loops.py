@@ -8,13 +8,13 @@ from numba import njit
 from ._loops import REORDER, reduce_residue, subtract, update
 from .ties import first_largest
 
-# Blocks of a transposition: both sides stay in the first-level cache.
+# Block size of a transposition: both sides stay in the first-level cache.
 _BLOCK = 32
 
 
 @njit(cache=True, nogil=True)
 def mirror(G):
-    """Copy what is above the diagonal of a square matrix to below it."""
+    """Copy the upper triangle of a square matrix to the lower."""
     n = G.shape[0]
     for i0 in range(0, n, _BLOCK):
         for j0 in range(0, i0 + 1, _BLOCK):

@@ -1,4 +1,4 @@
-"""Compiled inner loops of the pursuit, each a few lines over contiguous memory.
+"""Compiled inner loops of the pursuit over contiguous memory.
 
 Letters as in :mod:`.pursuit`: ``c`` (T, M) correlations of the atoms with the
 residues, ``e`` (M,) squared norms of their parts outside the span, ``norms`` (M,) the
@@ -8,11 +8,11 @@ same at the start, ``p`` (M,) correlations with one direction ``q``.
 import numpy as np
 from numba import njit
 
-# Reordering sums lets LLVM use vector registers; NaN and infinity keep their meaning.
+# Reordering sums lets LLVM use vector registers; NaN and infinity are preserved.
 REORDER = {"reassoc", "contract", "nsz"}
 
-# Blocks of `products`: this many atoms by this many rows stay in the second-level
-# cache while every vector passes over them, four atoms of them in the first-level one.
+# Block of `products`: this many atoms by this many rows stay in the second-level cache
+# while all vectors are multiplied, and four atoms in the first-level cache.
 _ATOMS, _ROWS = 32, 512
 
 
@@ -21,8 +21,8 @@ def products(A, V, out):
     """Write ``V @ A.T`` for a few vectors, reading ``A`` once.
 
     ``A`` (M, l) may be float32: it is widened in registers, and sums are float64.
-    For a handful of vectors this runs at the speed of memory, where a BLAS matrix
-    product first copies ``A``.  ``V`` (m, l) has m even.
+    For a handful of vectors this runs at the speed of memory, whereas a BLAS matrix
+    product first copies ``A``. ``V`` (m, l) must have an even m.
     """
     n_atoms, n_rows = A.shape
     out[:] = 0.0
@@ -31,7 +31,7 @@ def products(A, V, out):
         for i0 in range(0, n_rows, _ROWS):
             i1 = min(i0 + _ROWS, n_rows)
             for k in range(start, stop, 4):
-                # Of a last group of fewer than four one is done again, harmlessly.
+                # In a last group of fewer than four, one atom is repeated harmlessly.
                 last = stop - 1
                 k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
                 a0, a1 = A[k, i0:i1], A[k1, i0:i1]
@@ -87,12 +87,12 @@ def squares(A, w, out):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def update(c, e, norms, p, a, orthogonal, by_norm, tol, floor, is_open, gain):
-    """Move ``c`` and ``e`` past a direction with correlations ``p``, and score again.
+    """Update ``c``, ``e`` and ``gain`` by a direction with correlations ``p``.
 
-    ``c -= a p``, ``e -= p**2``, and the gain of every candidate that is open, outside
-    the span by more than ``tol`` (relative squared norm), and correlated with the
-    residue by more than round-off (``floor``).  Target after target: the candidates of
-    one fill vector registers.
+    ``c -= a p`` and ``e -= p**2``. The gain is positive for candidates that are open,
+    outside the span by more than ``tol`` (relative squared norm), and correlated with
+    the residue by more than round-off (``floor``). The outer loop runs over targets, so
+    that candidates fill the vector registers.
     """
     n_targets, n_atoms = c.shape
     gain[:] = 0.0
@@ -126,9 +126,9 @@ def inner(R, q, w):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def take_out(u, Q, w, h):
-    """Take the directions ``Q`` out of ``u``, four at a time, one four after the other.
+    """Project the directions ``Q`` out of ``u``, four at a time.
 
-    What was taken is added to ``h``; returns the squared norm that is left.
+    The coefficients are added to ``h``; returns the squared norm that is left.
     """
     n, width = Q.shape
     whole = n // 4 * 4
@@ -177,11 +177,11 @@ def subtract(u, Q, h):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def take_out_span(u, Q, w, h, n_known, least_left):
-    """Take the directions ``Q`` out of ``u``; ``h[:n_known]`` is known already.
+    """Project the directions ``Q`` out of ``u``; ``h[:n_known]`` is known already.
 
-    Once more, if no more than a share ``least_left`` of the squared norm is left: what
-    rounding left behind would then count.  The rest of ``h`` is written; returns the
-    squared norm that is left.
+    The projection is repeated if at most a share ``least_left`` of the squared norm is
+    left, because rounding errors would then matter. Writes the rest of ``h``; returns
+    the squared norm that is left.
     """
     subtract(u, Q[:n_known], h[:n_known])
     squared = take_out(u, Q[n_known:], w, h[n_known:])

@@ -1,7 +1,7 @@
 """Compiled linear algebra of the pursuit under any loss (see `backfitting`).
 
-Letters as in :mod:`.loss_pursuit`: functions ``B`` (b, l + tail), coordinates in
-them (T, b), values ``V`` (T, l + tail).  ``second`` is that of a `backfitting.Point`.
+Letters as in :mod:`.loss_pursuit`: functions ``B`` (b, l + tail), coefficients of them
+(T, b), values ``V`` (T, l + tail). ``second`` is that of a `backfitting.Point`.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from numba import njit
 
 from ._loops import REORDER, take_out_span
 
-# Of a squared norm: where less is left, directions are taken out of it once more.
+# If less than this share of a squared norm is left, directions are projected out again.
 _LEAST_LEFT = 0.01
 
 
@@ -23,7 +23,7 @@ def moved(F, x, B):
 
 @njit(cache=True, nogil=True)
 def _combined(x, B):
-    """Return ``x @ B``; BLAS takes one vector faster than a matrix of one row."""
+    """Return ``x @ B``; BLAS is faster with a vector than with a one-row matrix."""
     if x.shape[0] > 1:
         return np.dot(x, B)
     return np.dot(x[0], B).reshape(1, -1)
@@ -66,7 +66,7 @@ def _inner(x, y):
 
 @njit(cache=True, nogil=True)
 def _preconditioned(inverse, r):
-    """Return the inverses (T, n, n) times ``r``; later functions are orthonormal."""
+    """Return the inverses (T, n, n) times ``r``; functions after n are orthonormal."""
     out, size = r.copy(), inverse.shape[1]
     if size:
         for t in range(r.shape[0]):
@@ -76,12 +76,11 @@ def _preconditioned(inverse, r):
 
 @njit(cache=True, nogil=True)
 def solve(B, second, g, damping, inverse, enough):
-    """Solve ``x (B H B.T + damping) = g`` by conjugate gradients, not exactly.
+    """Solve ``x (B H B.T + damping) = g`` approximately by conjugate gradients.
 
-    H are the second derivatives.  Far from the minimum a rough answer does; near it,
-    one whose residue is below ``enough``, so that Newton's method needs no further
-    step to get there.  Returns the answer, what is left of ``g``, and the number of
-    iterations.
+    H are the second derivatives. Far from the minimum a rough solution is enough; near
+    it, the residual must be below ``enough``, so that Newton's method needs no further
+    step. Returns the solution, the residual, and the number of iterations.
     """
     x, r = np.zeros_like(g), g.copy()
     wanted = max(0.01 * enough, 1e-4 * _inner(r, r))
@@ -95,7 +94,7 @@ def solve(B, second, g, damping, inverse, enough):
         Hp = projected(V, B) + damping * p
         bend = _inner(p, Hp)
         if bend <= 1e-12 * _inner(p, p):
-            # Flat along p: without any step yet, take the gradient's.
+            # Flat along p: if no step was taken yet, return the gradient.
             return (x, r, most) if x.any() else (g.copy(), np.zeros_like(g), most)
         x += (energy / bend) * p
         r -= (energy / bend) * Hp
@@ -109,7 +108,7 @@ def solve(B, second, g, damping, inverse, enough):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def solved(R, theta):
-    """Return ``R^-1 theta.T``, transposed, for an upper triangle R, or its corner."""
+    """Return ``(R^-1 theta.T).T`` for an upper triangle R, or its leading corner."""
     x = theta.copy()
     n_targets, b = x.shape
     for i in range(b - 1, -1, -1):
@@ -125,8 +124,8 @@ def solved(R, theta):
 def append_direction(C, metric, b, Q, tri):
     """Make ``C[b]`` orthonormal to ``Q[:b]`` in the metric.
 
-    Writes ``Q[b]`` and column b of ``tri``; returns the squared norm outside the span,
-    and the whole one.
+    Writes ``Q[b]`` and column b of ``tri``; returns the squared norm outside the span
+    and the total squared norm.
     """
     u, h = Q[b], np.zeros(b)
     u[:] = C[b]
@@ -146,9 +145,9 @@ def append_direction(C, metric, b, Q, tri):
 
 @njit(cache=True, nogil=True)
 def leave_out(P, norms, e):
-    """Take directions of correlations ``P`` out of the squared norms ``e``.
+    """Subtract directions of correlations ``P`` from the squared norms ``e``.
 
-    What is left of an atom in their span, set 0, is round-off.
+    Round-off that is left of an atom in their span is set to 0.
     """
     for j in range(P.shape[0]):
         for k in range(e.shape[0]):
@@ -158,7 +157,7 @@ def leave_out(P, norms, e):
 
 @njit(cache=True, nogil=True)
 def gains(c, e, norms, is_open, tol, floor):
-    """Return what each candidate promises, 0 for those that are not to be chosen."""
+    """Return the gain of each candidate, 0 for those that cannot be chosen."""
     out = np.zeros(e.shape[0])
     for k in range(e.shape[0]):
         total = 0.0

@@ -1,4 +1,4 @@
-"""What decides between candidates: correlations, squared norms and gains.
+"""Scores of the candidates: correlations, squared norms and gains.
 
 Letters as in :mod:`.pursuit`.
 """
@@ -14,27 +14,27 @@ from .ties import first_largest
 # A correlation below this share of |atom| |y| is round-off.
 NOISE = 4e-16
 
-# What is left of a constant atom after centring is round-off.
+# Share of the squared norm below which a centered atom is only round-off.
 _CENTRED = 1e-14
 
 
 class Scores:
-    """Every atom's standing in a pursuit under squared loss.
+    """Scores of all atoms in a pursuit under squared loss.
 
     Attributes
     ----------
     c : ndarray of shape (T, M)
         Correlations with the residues.
     e : ndarray of shape (M,)
-        Squared norms outside the span, the ridge counted.
+        Squared norms outside the span, including the ridge.
     norms : ndarray of shape (M,)
-        The same at the start, of centred atoms where there is a constant.
+        The same at the start, of centered atoms if there is a constant.
     is_open : ndarray of bool of shape (M,)
-        Which may still be chosen.
+        Whether each atom may still be chosen.
     gain : ndarray of shape (M,)
-        0 for all that may not, or add nothing.
+        Gain of each atom; 0 if it cannot be chosen or adds nothing.
     floor : float
-        What squared correlations, in units of ``norms``, are round-off.
+        Squared correlation, in units of ``norms``, below which it is round-off.
     """
 
     def __init__(
@@ -44,17 +44,17 @@ class Scores:
         squares: np.ndarray,
         squared_y: float,
     ):
-        """Begin.
+        """Initialize the scores.
 
         Parameters
         ----------
         problem : Problem
         correlations : ndarray of shape (T + 0 or 1, M)
-            With the residues, and with the constant where there is one.
+            Correlations with the residues, and with the constant if there is one.
         squares : ndarray of shape (M,)
             Squared norms of the atoms.
         squared_y : float
-            The residues' squared norm.
+            Squared norm of the residues.
         """
         self._problem = problem
         n_targets, n_atoms = len(problem.Y), len(squares)
@@ -72,7 +72,7 @@ class Scores:
 
     @property
     def tol(self) -> float:
-        """The share of a squared norm that must be left outside the span."""
+        """The minimum share of a squared norm that must be outside the span."""
         return self._problem.tol if self._problem.is_orthogonal else 0.0
 
     def best(self) -> int:
@@ -80,7 +80,7 @@ class Scores:
         return int(first_largest(self.gain))
 
     def move(self, p: np.ndarray, a: np.ndarray) -> None:
-        """Go past a direction that has correlations ``p`` and the loads ``a``."""
+        """Update the scores by a direction with correlations ``p`` and loads ``a``."""
         problem = self._problem
         update(
             self.c,

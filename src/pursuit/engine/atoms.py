@@ -1,8 +1,8 @@
-"""Atoms on the rows: the operator that a pursuit reads, stored or recomputed.
+"""Atoms on the training rows, as an operator: stored, or recomputed in blocks.
 
-A pursuit asks three things of its dictionary, and only these: the values of some atoms,
-the correlations of every atom with a few vectors, and squared norms.  Atoms are kept as
-the *rows* of ``A`` (M, l), so that one atom is contiguous in memory.
+A pursuit needs three things from its dictionary: the values of some atoms, the
+correlations of all atoms with a few vectors, and squared norms. Atoms are the *rows* of
+``A`` (M, l), so that one atom is contiguous in memory.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .image import Image
 # From this many vectors on, BLAS is faster than the compiled loop (in float64).
 _MANY = 32
 
-# From this size of an image on, threads share it.
+# From this size in bytes on, an image is read in several threads.
 _MANY_BYTES = 3_000_000
 
-# From this many values on, threads share a pass, each a few pieces of it: a core may be
-# busy with other things.
+# From this many values on, a pass is done in several threads, and in several pieces for
+# each thread, because a core may be busy otherwise.
 _MANY_VALUES, _PIECES = 100_000, 4
 
 
 class Evaluate(Protocol):
-    """What evaluates atoms on all rows."""
+    """A function that evaluates atoms on all rows."""
 
     def __call__(self, index: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the atoms ``index``, one per row, written into ``out`` if given."""
@@ -43,14 +43,14 @@ class Atoms(ABC):
     ----------
     n_atoms, n_rows : int
     image_size : int or None
-        Length of an atom's image, should images be asked for (see
-        :func:`.image_size`); as many numbers as rows by default.
+        Numbers per atom in their image, if one is requested (see :func:`.image_size`);
+        by default the number of rows.
 
     Attributes
     ----------
     image : Image or None
     n_passes : int
-        How often all atoms were correlated with vectors.
+        Number of passes over all atoms.
     pool : Pool
         Threads that share the work.
     """
@@ -68,16 +68,16 @@ class Atoms(ABC):
 
     @abstractmethod
     def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a matrix of atoms and the rows of it that are the atoms ``index``."""
+        """Return a matrix that contains the atoms ``index``, and their rows in it."""
 
     @abstractmethod
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield all atoms, block after block, each to be done with before the next."""
+        """Yield all atoms in blocks; each block is valid only until the next."""
 
     def correlate(self, V: np.ndarray) -> np.ndarray:
-        """Return ``V @ A.T`` (m, M) for vectors ``V`` (m, l): one pass over the atoms.
+        """Return ``V @ A.T`` (m, M) for vectors ``V`` (m, l).
 
-        Sums are float64 whatever the storage.
+        This takes one pass over the atoms. Sums are float64 for any storage type.
         """
         m = len(V)
         n_padded = 1 if m == 1 else -(-m // 2) * 2
@@ -92,7 +92,7 @@ class Atoms(ABC):
     def squared_norms(self, W: np.ndarray, needs_image: bool = False) -> np.ndarray:
         """Return ``sum_i W[j, i] A[k, i]**2`` (m, M) for weightings ``W`` (m, l).
 
-        The image, if it is needed and not there yet, is made on the same trip.
+        An image that is needed and does not exist yet is made in the same pass.
         """
         out = np.empty((len(W), self.n_atoms))
         image = None
@@ -114,7 +114,7 @@ class Atoms(ABC):
     def image_of_rests(self, P: np.ndarray, Q: np.ndarray, used: np.ndarray) -> Image:
         """Return an image of ``(A - P.T @ Q) * used``.
 
-        ``Q`` and ``used`` may have more columns than there are rows; there atoms are 0.
+        ``Q`` and ``used`` may have more columns than there are rows; atoms are 0 there.
         """
         is_whole = self.image_size == self.n_rows
         size = len(used) if is_whole else self.image_size
@@ -134,7 +134,7 @@ class Atoms(ABC):
         return image
 
     def scan(self, image: Image, v: np.ndarray) -> np.ndarray:
-        """Return about the inner products (M,) of imaged atoms with a vector."""
+        """Return approximate inner products (M,) of the imaged atoms with a vector."""
         rounded, unit = image.rounded(v[: image.n_rows])
         out = np.empty(self.n_atoms)
 
@@ -157,14 +157,14 @@ class Atoms(ABC):
         self._by_threads(A, work)
 
     def _by_threads(self, A: np.ndarray, work: Callable[[slice], None]) -> None:
-        """Do ``work`` on slices of the atoms, in as many threads as BLAS may use."""
+        """Call ``work`` on slices of the atoms, in as many threads as BLAS may use."""
         n_threads = self.pool.n_threads
         n_pieces = _PIECES * n_threads if n_threads > 1 else 1
         self.pool.split(work, len(A), min(n_pieces, 1 + A.size // _MANY_VALUES))
 
 
 class StoredAtoms(Atoms):
-    """Atoms that are kept in memory.
+    """Atoms stored in memory.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class StoredAtoms(Atoms):
         return np.asarray(self.A[index], dtype=np.float64)
 
     def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a matrix of atoms and the rows of it that are the atoms ``index``."""
+        """Return a matrix that contains the atoms ``index``, and their rows in it."""
         return self.A, index
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -190,14 +190,14 @@ class StoredAtoms(Atoms):
 
 
 class ComputedAtoms(Atoms):
-    """Atoms that are computed anew in each pass, a block at a time.
+    """Atoms computed again in each pass, one block at a time.
 
     Parameters
     ----------
     n_atoms, n_rows : int
     evaluate : Evaluate
     block : int
-        How many atoms are evaluated at a time.
+        Number of atoms evaluated at a time.
     image_size : int, optional
         As in :class:`Atoms`.
     dtype : float64 or float32
@@ -221,7 +221,7 @@ class ComputedAtoms(Atoms):
         return np.asarray(self._evaluate(index), dtype=np.float64)
 
     def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a matrix of atoms and the rows of it that are the atoms ``index``."""
+        """Return a matrix that contains the atoms ``index``, and their rows in it."""
         return self.values(index), np.arange(len(index))
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:

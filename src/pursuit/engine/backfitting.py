@@ -1,9 +1,9 @@
-r"""Coefficients that minimise a loss: a damped Newton method on a few functions.
+r"""Minimize a loss over the coefficients of a few functions by a damped Newton method.
 
 The objective is :math:`\sum_i w_i L(y_i, f_i) + \sum_j f_{l+j}^2`: the rows after the
-first ``l``, the *tail*, carry the ridge (see :mod:`.pursuit`).  Derivatives are
-halved throughout, so that for squared loss the gradient is the residue and the
-curvature is the weight.
+first ``l``, the *tail*, represent the ridge (see :mod:`.pursuit`). Derivatives are
+halved throughout, so that for squared loss the negative gradient is the residue and
+the curvature is the weight.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from pursuit.losses.compiled import compiled
 
 from ._loss_loops import moved, projected, solve
 
-# The gradient, in coordinates orthonormal in the curvature's metric, is below this
-# share of the objective's root at the end: the objective is then within about its
-# square (relative) of the minimum.  Models that are compared must get as near as the
-# final one: to stop early is to regularise.
+# At the end the gradient, in coordinates orthonormal in the curvature's metric, is
+# below this share of the root of the objective, which is then within about the square
+# of this share of the minimum. Models that are compared must converge as far as the
+# final one, because stopping early regularizes.
 GRADIENT_TOLERANCE = 1e-6
 
 _MOST_STEPS = 100
-# Damping relative to the metric: where it begins, and where it counts as none.
+# Damping relative to the metric: first value, value that counts as none, maximum.
 _FIRST_DAMPING, _NO_DAMPING, _MOST_DAMPING = 1e-3, 1e-6, 1e12
-# A step must bring this share of the decrease that the parabola promises.
+# Minimum share of the decrease predicted by the parabola that a step must achieve.
 _LEAST_SHARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """An objective, and its derivatives, at one place.
+    """An objective and its derivatives at one point.
 
     Attributes
     ----------
     F : ndarray of shape (T, l + tail)
-        The place; nothing writes into it.
+        The point; it is never overwritten.
     losses : ndarray of shape (l,)
-        The loss of each row, not weighted.
+        Unweighted loss of each row.
     value : float
         The objective.
     descent : ndarray of shape (T, l + tail)
         Minus half the gradient.
     second : ndarray of shape (1 or 2, T, l)
-        Half the second derivatives on the rows: a diagonal, less the products of the
-        second array's values in two outputs where the loss couples these.
+        Half the second derivatives on the rows: a diagonal, minus the products of the
+        second array's values in two outputs if the loss couples these.
     """
 
     F: np.ndarray
@@ -57,7 +57,7 @@ class Point:
 
     @property
     def curvatures(self) -> np.ndarray:
-        """Half the second derivatives in each output by itself, tail included."""
+        """Half the second derivatives in each output by itself, including the tail."""
         out = np.ones_like(self.F)
         first, *others = self.second
         out[:, : first.shape[1]] = first - sum(u * u for u in others)
@@ -76,7 +76,7 @@ class Objective:
 
     def __init__(self, loss: Loss, Y: np.ndarray, weight: np.ndarray):
         self.loss = loss
-        # Compiled loops are compiled anew for arrays that cannot be written to.
+        # Read-only arrays would trigger another compilation of the loops.
         self.Y, self.weight = (np.require(A, float, ["C", "W"]) for A in (Y, weight))
         self._compiled = compiled(loss, len(Y))
         self._last: Point | None = None
@@ -86,7 +86,7 @@ class Objective:
         return F[:, : len(self.weight)]
 
     def at(self, F: np.ndarray) -> Point:
-        """Return what is to be known at ``F``; the last answer is kept."""
+        """Return objective and derivatives at ``F``; the last result is cached."""
         if self._last is None or self._last.F is not F:
             self._last = self._point(F)
         return self._last
@@ -108,7 +108,7 @@ class Objective:
     def _look(
         self, F: np.ndarray, descent: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Do what a compiled loss does, with one that is not."""
+        """Write descent and return losses and curvatures for a loss not compiled."""
         loss, half, f = self.loss, 0.5 * self.weight, self.rows(F)
         losses = loss.value(self.Y, f)
         np.multiply(loss.gradient(self.Y, f), -half, out=self.rows(descent))
@@ -121,12 +121,11 @@ class Objective:
 
 
 class Newton:
-    """A damped Newton method that is called again and again with one function more.
+    """Damped Newton method for repeated fits with one more function each time.
 
     Its linear systems are solved by conjugate gradients, preconditioned by the
-    inverse of each output's own second derivatives.  To make it takes the time of some
-    b / 2 iterations for b functions: it is kept, and renewed when the iterations have
-    become many.
+    inverse of each output's own second derivatives. Computing that inverse costs about
+    b / 2 iterations for b functions, so it is kept until the iterations become many.
 
     Parameters
     ----------
@@ -138,27 +137,27 @@ class Newton:
         self.forget()
 
     def forget(self) -> None:
-        """Take note that the functions are others than before."""
-        # Until iterations are many, they count as orthonormal in the curvature too.
+        """Discard the preconditioner, because the functions have changed."""
+        # Until iterations become many, assume them orthonormal in the curvature too.
         self._inverse = np.zeros((len(self._objective.Y), 0, 0))
         self._damped_by, self._n_least, self._is_stale = 0.0, 0, False
 
     def refit(
         self, F: np.ndarray, B: np.ndarray, scale: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the loads ``theta`` (T, b) that minimise the objective at F + theta B.
+        """Return the loads ``theta`` (T, b) that minimize the objective at F + theta B.
 
-        The objective never rises, convex or not; of a convex loss the minimum is
-        reached to `GRADIENT_TOLERANCE`.
+        The objective never increases. For a convex loss the minimum is reached up to
+        `GRADIENT_TOLERANCE`.
 
         Parameters
         ----------
         F : ndarray of shape (T, l + tail)
-            Where to begin.
+            Starting point.
         B : ndarray of shape (b, l + tail)
             Functions, orthonormal in a metric near the curvature.
         scale : float
-            What the objective is to be compared with: that of the constant model.
+            Scale of the objective: its value for the constant model.
 
         Returns
         -------
@@ -176,14 +175,14 @@ class Newton:
             step, promise = self._step(here, B, g, damping, enough)
             there = self._objective.at(moved(here.F, step, B))
             fall = here.value - there.value
-            # NaN compares as False: such a step is not taken.
+            # NaN compares as False, so such a step is rejected.
             if fall >= _LEAST_SHARE * promise:
                 theta += step
                 here, g = there, projected(there.descent, B)
                 if fall > 0.7 * promise:
                     damping = damping / 10 if damping > _NO_DAMPING else 0.0
             elif promise <= 1e-15 * abs(here.value):
-                break  # what is left to gain is round-off
+                break  # the remaining gain is round-off
             else:
                 damping = max(10 * damping, _FIRST_DAMPING)
         return here.F, theta
@@ -191,23 +190,23 @@ class Newton:
     def _step(
         self, here: Point, B: np.ndarray, g: np.ndarray, damping: float, enough: float
     ) -> tuple[np.ndarray, float]:
-        """Return a step, and by how much the damped parabola falls along it."""
+        """Return a step, and the decrease of the damped parabola along it."""
         is_new = self._is_stale or damping != self._damped_by
         if is_new:
             self._inverse, self._damped_by = self._inverted(here, B, damping), damping
         step, left, n_used = solve(B, here.second, g, damping, self._inverse, enough)
         if is_new:
-            # Fewer are not to be had, where outputs are coupled.
+            # The best that can be reached if outputs are coupled.
             self._n_least = n_used
         self._is_stale = n_used > self._n_least + 4 + len(B) // 8
-        # The parabola falls by 2 g.s - s.Hs, and Hs = g - left.
+        # The parabola decreases by 2 g.s - s.Hs, and Hs = g - left.
         promise = float(np.vdot(step, g + left))
         return self._objective.loss.reduced(step), promise
 
     def _inverted(self, here: Point, B: np.ndarray, damping: float) -> np.ndarray:
         """Return the inverse (T, b, b) of each output's second derivatives."""
         H = (here.curvatures[:, None] * B) @ B.T
-        # Where there is no curvature at all, a little of the metric's own.
+        # Without any curvature, add a little of the metric.
         trace = H.trace(axis1=1, axis2=2)[:, None]
         diagonal = np.arange(len(B))
         H[:, diagonal, diagonal] += damping + 1e-10 * np.maximum(1.0, trace)

@@ -1,4 +1,4 @@
-r"""Inner products of all atoms with each other, under several weightings.
+r"""Inner products of all pairs of atoms under several weightings.
 
 Letters as in :mod:`.pursuit`.
 """
@@ -13,7 +13,7 @@ from scipy.linalg.blas import dsyrk
 
 from ._gram_loops import mirror
 
-# Rows whose products are added at a time: their weighted values are a copy.
+# Number of rows whose products are added at a time, from a copy of weighted values.
 _ROWS = 512
 
 
@@ -23,19 +23,19 @@ class Gram(ABC):
     Parameters
     ----------
     A : ndarray of shape (M, l)
-        The atoms.
+        Atoms.
     weights : sequence of ndarrays of shape (l,)
-        Known by what they are, not by their values.
+        Weightings, identified by object and not by value.
     """
 
     def __init__(self, A: np.ndarray, weights: Sequence[np.ndarray]):
-        self._weights = list(weights)  # kept, lest another array get the place of one
+        self._weights = list(weights)  # kept alive, so that ids stay unique
         most = np.max(weights, axis=0)
         parts = self._make(A, most, [most - w for w in weights])
         self._parts = {id(w): part for w, part in zip(weights, parts, strict=True)}
 
     def under(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``G`` (M, M), ``D`` (r, M): the products are ``G - D.T @ D``."""
+        """Return ``G`` (M, M) and ``D`` (r, M); the products are ``G - D.T @ D``."""
         return self._parts[id(weight)]
 
     @abstractmethod
@@ -47,14 +47,14 @@ class Gram(ABC):
     @staticmethod
     @abstractmethod
     def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
-        """Return the bytes it takes, besides the atoms."""
+        """Return the bytes needed besides the atoms."""
 
 
 class SharedGram(Gram):
     """One matrix for the largest of the weights.
 
-    The others are less by some rows: what must be taken out of a row of the matrix is
-    known.
+    The other weights lack some rows, whose contribution is subtracted from a row of
+    the matrix when needed.
     """
 
     def _make(
@@ -65,19 +65,19 @@ class SharedGram(Gram):
 
     @staticmethod
     def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
-        """Return the bytes it takes, besides the atoms."""
+        """Return the bytes needed besides the atoms."""
         n_less = (np.array(weights) < np.max(weights, axis=0)).sum(axis=1)
         return 8 * n_atoms * (n_atoms + int(np.minimum(n_less, n_atoms).sum()))
 
 
 class OwnGrams(Gram):
-    """A matrix for each of the weights: longer to make, and steps take less time."""
+    """One matrix for each of the weights: slower to set up, with faster steps."""
 
     def _make(
         self, A: np.ndarray, most: np.ndarray, less: list[np.ndarray]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         parts = [_products(A, w) for w in less]
-        # What folds leave out adds up to the whole, or most of it.
+        # The held-out parts of the folds add up to all rows, or most of them.
         rest = most - np.sum(less, axis=0)
         if rest.min() >= 0:
             whole = _products(A, rest)
@@ -92,12 +92,12 @@ class OwnGrams(Gram):
 
     @staticmethod
     def n_bytes(n_atoms: int, weights: Sequence[np.ndarray]) -> int:
-        """Return the bytes it takes, besides the atoms."""
+        """Return the bytes needed besides the atoms."""
         return 8 * n_atoms**2 * (len(weights) + 1)
 
 
 def _products(A: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return the weighted inner products of atoms; below the diagonal, zeros."""
+    """Return the weighted inner products of atoms, with zeros below the diagonal."""
     matrix = np.zeros((len(A), len(A)))
     for factor, part in _weighted_parts(A, w):
         add_products(matrix, factor, part)
@@ -105,13 +105,13 @@ def _products(A: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def add_products(G: np.ndarray, factor: float, A: np.ndarray) -> None:
-    """Add ``factor`` times ``A @ A.T`` to ``G``, above its diagonal."""
-    # What is lower to Fortran, which takes rows for columns, is upper here.
+    """Add ``factor`` times ``A @ A.T`` to the upper triangle of ``G``."""
+    # Fortran reads rows as columns, so its lower triangle is the upper one here.
     dsyrk(factor, A.T, 1.0, G.T, trans=1, lower=1, overwrite_c=1)
 
 
 def mirrored(G: np.ndarray) -> np.ndarray:
-    """Return the matrix after what is above its diagonal was copied to below it."""
+    """Copy the upper triangle of a matrix to the lower in place, and return it."""
     mirror(G)
     return G
 
@@ -131,8 +131,8 @@ def _weighted_parts(A: np.ndarray, w: np.ndarray) -> Iterator[tuple[float, np.nd
 def _weighted_rows(A: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return vectors (r, M) whose products are those of the rows under ``w``.
 
-    These are the weighted values of the atoms on them, or where there are more rows
-    than atoms, as few vectors as atoms.
+    These are the weighted values of the atoms on the rows or, if there are more rows
+    than atoms, only as many vectors as atoms.
     """
     rows = np.flatnonzero(w)
     vectors = np.ascontiguousarray(A[:, rows].T * np.sqrt(w[rows])[:, None])

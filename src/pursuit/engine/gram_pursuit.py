@@ -1,24 +1,24 @@
-r"""The pursuit by inner products of atoms: many pursuits over one small dictionary.
+r"""The pursuit by inner products, for many pursuits over one small dictionary.
 
-Letters as in :mod:`.pursuit`.  Folds, ridges and outputs are pursuits over the
-same atoms.  Once all inner products :math:`G = A W A^\top` are known, a step needs the
-atoms no more: with ``P[j] = A q_j`` the correlations with the direction that atom ``k``
+Letters as in :mod:`.pursuit`. Folds, ridges and outputs are pursuits over the same
+atoms. Once all inner products :math:`G = A W A^\top` are known, a step no longer needs
+the atoms: with ``P[j] = A q_j``, the correlations with the direction that atom ``k``
 adds are
 
 .. math::
 
     p = \Bigl(G_k - \sum_j P_{jk} P_j\Bigr) / \sqrt{e_k},
 
-which costs as many operations a candidate as there are steps, not rows.  Rows that a
-fold holds out are taken out of ``G_k`` in the same way, as if their unit vectors were
-directions, and the directions' values on them go along.
+which costs as many operations per candidate as there are steps, not rows. Rows that a
+fold holds out are subtracted from ``G_k`` in the same way, as if their unit vectors
+were directions; the directions' values on them are updated at each step.
 
-*Digits.*  A squared norm outside the span is known up to round-off of the whole one,
-where :class:`.Pursuit` knows it up to round-off of its own.  A ridge
-keeps it above ``alpha``; where that is at least :data:`LEAST_RIDGE` of the largest
-squared norm, gains are right to six digits or more.  Trials that only rank widths and
-ridges may go down to :data:`LEAST_TRIAL_RIDGE`: their held-out errors were right to a
-hundredth or better.
+*Precision.* A squared norm outside the span is known up to round-off of the total
+squared norm, whereas :class:`.Pursuit` knows it up to round-off of itself. A ridge
+keeps it above ``alpha``; if that is at least :data:`LEAST_RIDGE` of the largest
+squared norm, gains are correct to six digits or more. Trials that only rank widths and
+ridges may use ridges down to :data:`LEAST_TRIAL_RIDGE`: in tests their held-out errors
+were correct to 1 % or better.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .problem import Problem, Steps
 
 LEAST_RIDGE, LEAST_TRIAL_RIDGE = 1e-9, 1e-11
 
-# Steps taken a round.
+# Number of steps per round.
 _ROUND = 16
 
 
@@ -45,30 +45,30 @@ class Weighted(Protocol):
     """Inner products of all atoms, under some weights."""
 
     def under(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``G`` (M, M), ``D`` (r, M): the products are ``G - D.T @ D``."""
+        """Return ``G`` (M, M) and ``D`` (r, M); the products are ``G - D.T @ D``."""
 
 
 class GramPursuit(Steps):
     """One pursuit in progress, by inner products.
 
-    Its errors on the fitted rows hold the ridge's part too, those of its path do not.
+    Its errors on the fitted rows include the ridge's part, those of its path do not.
 
     Parameters
     ----------
     atoms : Atoms
-        Stored ones.
+        Stored atoms.
     problem : Problem
-        Of least squares, in which all coefficients are optimised at each step, with a
-        ridge.
+        Least-squares problem with a ridge, in which all coefficients are optimized at
+        each step.
     gram : Weighted
-        The inner products, under the problem's weights among others.
+        Inner products, for the problem's weights among others.
     """
 
     def __init__(self, atoms: Atoms, problem: Problem, gram: Weighted):
         super().__init__(atoms, problem)
         n_targets, size = len(problem.Y), problem.max_steps + self._offset
         self._G, self._D = gram.under(problem.weight)
-        # Where no rows are held out, the atoms' values are not asked for.
+        # The atoms' values are needed only if rows are held out.
         self._A = self._D
         if len(self._held_out):
             assert isinstance(atoms, StoredAtoms)
@@ -94,7 +94,7 @@ class GramPursuit(Steps):
             (residue**2 @ problem.weight).sum(),
             (self._R**2 @ self._v).sum(),
         )
-        # Summed up: targets less residue would betray the targets by rounding.
+        # Sum up the values: targets minus residue would leak the targets by rounding.
         self._values = np.repeat(first, len(rows), axis=1)
         self._judge(0, self._values)
         constant = np.full((self._offset, self.atoms.n_rows), 1.0 / root)
@@ -104,11 +104,11 @@ class GramPursuit(Steps):
 
     @property
     def work(self) -> float:
-        """About how many operations a proposal takes."""
+        """Approximate number of operations of a proposal."""
         return _ROUND * self.atoms.n_atoms * (len(self._D) + self._basis_size)
 
     def propose(self) -> np.ndarray:
-        """Take some steps; only at the start are correlations wanted."""
+        """Take some steps; correlations are requested only at the start."""
         wanted, self._wanted = self._wanted, self._wanted[:0]
         if self._scores is not None:
             self._step(self._scores)
@@ -117,7 +117,7 @@ class GramPursuit(Steps):
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
-        """Begin, or see whether there is more to do."""
+        """Start the pursuit, or check whether it has ended."""
         if self._scores is None:
             assert norms is not None
             squared_y = float(self.errors[0, 0])
@@ -150,13 +150,13 @@ class GramPursuit(Steps):
                 self._judge(n + 1, self._values)
 
     def path(self) -> OrthogonalPath:
-        """Return the path so far, a value of its own."""
+        """Return a copy of the path so far."""
         triangle = self._triangle()
         errors = self._data_errors(triangle)
         return self._orthogonal_path(triangle, self._loads[: len(triangle)], errors)
 
     def _triangle(self) -> np.ndarray:
-        """Return the triangle that turns directions into atoms."""
+        """Return the triangle that expresses the atoms in the directions."""
         n, b = self.n_steps, self._basis_size
         triangle = np.diag(self._roots[:b])
         upper = np.triu(self._P[:b, self.chosen[:n]], 1 - self._offset)
@@ -164,12 +164,12 @@ class GramPursuit(Steps):
         return triangle
 
     def _data_errors(self, triangle: np.ndarray) -> np.ndarray:
-        """Return the errors on the data alone, without the ridge's part of them."""
+        """Return the errors on the data, without the ridge's part."""
         n, first = self.n_steps, self._offset
         inverse = solve_triangular(triangle, np.eye(len(triangle)))[first:]
         ridge = np.zeros(n + 1)
         for load in self._loads[: len(triangle)].T:
-            # Column b: the coefficients after direction b joined.
+            # Column b holds the coefficients after direction b was added.
             coefs = np.cumsum(inverse * load, axis=1)[:, first:]
             ridge[1:] += (coefs**2).sum(axis=0)
         return self.errors[: n + 1, 0] - self.problem.alpha * ridge
@@ -178,7 +178,7 @@ class GramPursuit(Steps):
     def state_bytes(
         n_rows: int, n_atoms: int, n_steps: int, n_targets: int, n_held_out: int
     ) -> int:
-        """Return about how many bytes one pursuit holds besides the inner products."""
+        """Return approximately the bytes of one pursuit besides the inner products."""
         directions = (n_steps + 1) * (n_atoms + n_held_out + n_targets)
         candidates = (2 * n_targets + 6) * n_atoms
         return 8 * (directions + candidates + 3 * n_targets * n_rows)

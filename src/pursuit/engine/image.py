@@ -1,4 +1,4 @@
-"""A small image of all atoms, by which pursuits foresee their steps.
+"""A compact image of all atoms, from which pursuits predict their next steps.
 
 Letters as in :mod:`.pursuit`.
 """
@@ -9,58 +9,58 @@ import numpy as np
 
 from ._foresight_loops import fold, quantise, round_to, scan
 
-# An image of fewer numbers an atom tells nothing.
+# Minimum number of numbers per atom for an image to be useful.
 _SHORTEST = 16
 
-# What makes an image useless: see `Image.blur`.  Of one shorter than the atoms, times
-# its length.
+# Values of `Image.blur`, the second divided by the length of an image that is shorter
+# than the atoms.
 _BLUR, _FOLDED_BLUR = 1e-3, 100.0
 
-# The largest whole numbers that stand for values of a vector: sums of 2048 products
-# with numbers of 8 bits fit 32 bits.
+# Largest integer for the values of a vector: sums of 2048 products with 8-bit integers
+# fit 32 bits.
 _LARGEST = 8191
 
 
 def image_size(n_rows: int, n_atoms: int, memory: int) -> int:
-    """Return how many numbers, each of one byte, may stand for an atom; 0 for none."""
+    """Return the length, in bytes, of the image of an atom; 0 for no image."""
     size = min(n_rows, memory // max(1, n_atoms))
     return size if size >= min(_SHORTEST, n_rows) else 0
 
 
 class Image:
-    r"""The atoms rounded to whole numbers of 8 bits, each with a scale of its own.
+    r"""The atoms rounded to 8-bit integers, each with its own scale.
 
-    An inner product with the image is that with the atom up to
+    An inner product with the image differs from that with the atom by at most
     :math:`\epsilon_k \lVert v \rVert` with :math:`\epsilon_k \le \sqrt{l} \max_i
-    |A_{ki}| / 254`, and as a rule up to :math:`\sqrt{l}` times less, since roundings
-    cancel out; and it is read in an eighth of the time.  Too coarse to choose by, but
-    it tells which few candidates may win the next steps.
+    |A_{ki}| / 254`, and typically by :math:`\sqrt{l}` times less, because rounding
+    errors cancel. It is read in an eighth of the time. This is too coarse for the
+    choice itself, but narrows the next steps down to a few candidates.
 
-    Where the image must be shorter than the atoms, row i goes with a random sign to
-    place ``i % size`` (a count sketch, Charikar et al. 2002); inner products are then
-    right to about :math:`1 / \sqrt{\mathrm{size}}` of the lengths.
+    If the image must be shorter than the atoms, row i is added with a random sign to
+    position ``i % size`` (a count sketch, Charikar et al. 2002); inner products are
+    then accurate to about :math:`1 / \sqrt{\mathrm{size}}` of the lengths.
 
     Parameters
     ----------
     n_atoms, n_rows : int
     size : int
-        Numbers an atom, as :func:`image_size` says.
+        Numbers per atom, from :func:`image_size`.
     """
 
     def __init__(self, n_atoms: int, n_rows: int, size: int):
         self.n_rows, self._is_whole = n_rows, size == n_rows
-        # Guesses do not change the result: any signs will do, the same each time.
+        # The image does not affect the result, so any fixed signs will do.
         self._signs = np.random.default_rng(0).choice([-1.0, 1.0], n_rows)
         self._Z = np.zeros((n_atoms, size), dtype=np.int8)
         self._scale = np.zeros(n_atoms)
 
     @property
     def blur(self) -> float:
-        """Of atoms that lose all but this share of a squared norm it tells nothing."""
+        """Share of an atom's squared norm below which its image is only noise."""
         return _BLUR if self._is_whole else max(_BLUR, _FOLDED_BLUR / self._Z.shape[1])
 
     def add(self, part: slice, A: np.ndarray) -> None:
-        """Take the atoms ``part``, the rows of ``A``."""
+        """Add the atoms ``part``, which are the rows of ``A``."""
         quantise(self._folded(A), self._Z[part], self._scale[part])
 
     def _folded(self, A: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ class Image:
         return folded
 
     def rounded(self, v: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return a vector as whole numbers, and their unit."""
+        """Return a vector as integers, and their unit."""
         v = self._folded(v[None])[0]
         whole = np.empty(len(v), dtype=np.int16)
         return whole, round_to(v, _LARGEST, whole)

@@ -1,17 +1,17 @@
-r"""The pursuit under any loss (Fig. 9.4): follow the gradient, then re-optimise.
+r"""The pursuit under any loss (Fig. 9.4): follow the gradient, then re-optimize.
 
-Letters as in :mod:`.pursuit`.  The residue is replaced by minus half the
-gradient of the loss, so that squared loss gives what is written there.  A step chooses
-an atom, either by its correlation with the gradient (the papers' way, "back-fitting"
-and "basic") or by what the loss's parabola at the current fit promises after all
-coefficients are re-optimised ("pre-fitting"); then the coefficients are optimised by
+Letters as in :mod:`.pursuit`. The residue is replaced by minus half the gradient of
+the loss, which for squared loss is the residue. A step chooses an atom, either by its
+correlation with the gradient ("back-fitting" and "basic", as in the papers) or by the
+decrease that the loss's parabola at the current fit predicts after all coefficients
+are re-optimized ("pre-fitting"). Then the coefficients are optimized by
 :class:`pursuit.engine.backfitting.Newton`.
 
-*The metric.*  The parabola weighs row i by ``w_i`` times half its curvature.
-Correlations and squared norms in that metric would have to be computed anew at each
-step, in a pass for as many vectors as there are chosen atoms.  So the metric is kept
-while the model grows by a quarter; the gradient is that of the moment at each step.
-For squared loss the metric never changes, and the choice is that of Fig. 9.3.
+*The metric.* The parabola weights row i by ``w_i`` times half its curvature.
+Correlations and squared norms in that metric would have to be recomputed at each step,
+in a pass for as many vectors as there are chosen atoms. Therefore the metric is kept
+while the model grows by a quarter; the gradient is always current. For squared loss
+the metric never changes, and the choice is that of Fig. 9.3.
 """
 
 from __future__ import annotations
@@ -30,41 +30,41 @@ from .backfitting import Newton, Objective
 from .problem import Problem, Steps
 from .ties import first_largest
 
-# The metric is renewed when the model has grown by this share, and by a step.
+# The metric is renewed when the model has grown by this share, at least by one step.
 GROWTH = 0.25
 
-# No row's curvature counts for less than this share of the mean: the parabola of a row
-# without curvature would let it go anywhere.
+# Lower limit of a row's curvature, as a share of the mean: without curvature, the
+# parabola would not constrain the row.
 LEAST_CURVATURE = 1e-3
 
-# Cholesky's factors serve where no row has less than this share of its square outside
-# the span of those before.
+# Cholesky factors are precise enough if each row has at least this share of its square
+# outside the span of those before.
 _LEAST_OUTSIDE = 1e-4
 
-# Steps for which there is room at first; it doubles when they are taken, since work
-# grows with it and few pursuits go as far as they may.
+# Initial capacity in steps. It doubles when needed, because work grows with it and few
+# pursuits reach their limit.
 _FIRST_ROOM = 32
 
-# Directions whose correlations with all atoms are asked for at a time.
+# Number of directions whose correlations with all atoms are requested at a time.
 _AT_ONCE = 64
 
-# Relative difference between the recurrence's squared norm and the exact one that
-# calls for choosing anew with the exact value.
+# Relative difference between the recurrence's squared norm and the exact one above
+# which the choice is repeated with the exact value.
 _DRIFT = 1e-6
 
 
 @dataclass(eq=False)
 class Candidates:
-    """Atoms that may be chosen next, and what is known of them.
+    """Atoms that may be chosen next, with their squared norms.
 
     Attributes
     ----------
     atoms : ndarray of int
     norms : ndarray
-        Their squared norms in the metric of the choice.
+        Squared norms in the metric of the choice.
     e : ndarray
-        The same of their parts outside the known directions, plus the ridge; 0 for an
-        atom that lies in their span.
+        Squared norms of their parts outside the known directions, plus the ridge; 0
+        for an atom that lies in the span.
     """
 
     atoms: np.ndarray
@@ -72,15 +72,15 @@ class Candidates:
     e: np.ndarray
 
     def leave_out(self, P: np.ndarray) -> None:
-        """Take directions of correlations ``P`` out."""
+        """Subtract directions with correlations ``P`` from the squared norms."""
         leave_out(P, self.norms, self.e)
 
 
 class LossPursuit(Steps):
-    """One pursuit in progress under any loss, as :class:`.Pursuit`.
+    """One pursuit in progress under any loss; see :class:`.Pursuit`.
 
-    ``C`` holds the constant, where there is one, and the chosen atoms as they are,
-    ``Q`` the same orthonormal in the metric, with ``C = tri.T @ Q``.
+    ``C`` holds the constant, if there is one, and the chosen atoms; ``Q`` holds them
+    orthonormalized in the metric, with ``C = tri.T @ Q``.
     """
 
     def __init__(self, atoms: Atoms, problem: Problem):
@@ -101,7 +101,7 @@ class LossPursuit(Steps):
         self._begin()
 
     def _reserve(self, n_steps: int) -> None:
-        """Make room for so many steps; with a ridge each has its place on the tail."""
+        """Allocate room for ``n_steps``; with a ridge, each has a row on the tail."""
         size = n_steps + self._offset
         width = self.atoms.n_rows + (n_steps if self.problem.alpha > 0 else 0)
         self.F = enlarged(self.F, len(self.F), width)
@@ -111,10 +111,10 @@ class LossPursuit(Steps):
         self._metric = enlarged(self._metric[None], 1, width)[0]
         self._metric[self.atoms.n_rows :] = 1.0
 
-    # Squared norms under the sample weights are wanted by the papers' criterion only.
+    # Only the papers' criterion needs squared norms under the sample weights.
     @property
     def needs_norms(self) -> bool:  # type: ignore[override]
-        """Whether squared norms under the sample weights are wanted at the start."""
+        """Whether squared norms under the sample weights are needed at the start."""
         return not self._is_prefitting
 
     @property
@@ -133,7 +133,7 @@ class LossPursuit(Steps):
         self._scale = objective.value(self.F)
         self._renew_metric()
         if problem.loss.is_convex:
-            # Others may have their best constant where all rows are given up.
+            # Other losses may have their best constant where all rows are given up.
             self._improve(self.Q[: self._offset], self.tri)
             self._renew_metric()
         self._scale = objective.value(self.F)
@@ -143,7 +143,7 @@ class LossPursuit(Steps):
             self.stop_reason = "exact"
 
     def _is_flat(self) -> bool:
-        """Return whether no row pulls any more."""
+        """Return whether the gradient is zero on all rows."""
         problem, objective = self.problem, self._objective
         at_zero = objective.at(np.zeros_like(self.F)).descent
         size = np.abs(at_zero).max(initial=0.0)
@@ -166,7 +166,7 @@ class LossPursuit(Steps):
     # -- the metric ----------------------------------------------------------------
 
     def _renew_metric(self) -> bool:
-        """Take the parabola at the current fit; return whether it is another one."""
+        """Compute the parabola at the current fit; return whether it has changed."""
         metric = self._parabola()
         self._renewed_at = self.n_steps
         if np.array_equal(metric, self._metric):
@@ -194,13 +194,13 @@ class LossPursuit(Steps):
 
     @property
     def _choice_metric(self) -> np.ndarray:
-        """The metric in which atoms are compared: the parabola's, or the weights."""
+        """The metric in which atoms are compared: the parabola, or the weights."""
         if self._is_prefitting:
             return self._objective.rows(self._metric[None])[0]
         return self.problem.weight
 
     def _known_directions(self) -> np.ndarray:
-        """Return what is taken out of the atoms' norms, orthonormal in that metric."""
+        """Return the directions to subtract from norms, orthonormal in the metric."""
         if self._is_prefitting:
             return self._objective.rows(self.Q[: self._basis_size])
         weight = self.problem.weight
@@ -210,11 +210,11 @@ class LossPursuit(Steps):
 
     @property
     def work(self) -> float:
-        """About how many operations a proposal takes: a few matrix products."""
+        """Approximate number of operations of a proposal: a few matrix products."""
         return 10.0 * self.F.size * self._basis_size
 
     def propose(self) -> np.ndarray:
-        """Complete the last step; return the vectors wanted for the next."""
+        """Complete the last step; return the vectors needed for the next."""
         self._complete()
         if self.stop_reason is not None:
             return np.zeros((0, self.atoms.n_rows))
@@ -228,7 +228,7 @@ class LossPursuit(Steps):
         )
 
     def _complete(self) -> None:
-        """Take the step that is pending, and renew the metric when it is time."""
+        """Take the pending step, and renew the metric if it is due."""
         if self._pending is not None:
             self._step(*self._pending)
             self._pending = None
@@ -252,7 +252,7 @@ class LossPursuit(Steps):
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
-        """Take in the correlations; choose the next atom once they are complete."""
+        """Add the correlations; choose the next atom once they are complete."""
         if self.stop_reason is not None:
             return
         if norms is not None:
@@ -280,7 +280,7 @@ class LossPursuit(Steps):
                 self._try(among, j, float(gain[j]))
 
     def _subtract_ridge(self, among: Candidates, c: np.ndarray) -> None:
-        """Take the ridge's slope into account: a chosen atom may be chosen again."""
+        """Subtract the ridge's slope, as a chosen atom may be chosen again."""
         if self.problem.alpha > 0 and not self.problem.is_orthogonal:
             total = np.zeros((len(c), self.atoms.n_atoms))
             coef = self._coef[:, self._offset : self._basis_size]
@@ -292,7 +292,7 @@ class LossPursuit(Steps):
         return "exact" if is_exact else "exhausted"
 
     def _try(self, among: Candidates, j: int, gain: float) -> None:
-        """Make candidate ``j`` the next one, unless it proves to be in the span."""
+        """Choose candidate ``j`` next, unless it turns out to be in the span."""
         problem, b, k = self.problem, self._basis_size, int(among.atoms[j])
         self._fetch(k)
         if problem.is_orthogonal:
@@ -300,7 +300,7 @@ class LossPursuit(Steps):
             is_outside = squared > problem.tol * whole
             drift = abs(squared - among.e[j]) if self._is_prefitting else 0.0
             if not is_outside or drift > _DRIFT * among.e[j]:
-                # The recurrence lost digits near the span: choose with the exact value.
+                # The recurrence is imprecise near the span: use the exact value.
                 among.e[j] = squared if is_outside else 0.0
                 return
             self._open[k] = False
@@ -315,19 +315,19 @@ class LossPursuit(Steps):
         self.C[b, n_rows:] = 0.0
         if self.problem.alpha > 0:
             row = self.n_steps
-            if not self.problem.is_orthogonal:  # and an atom may be chosen again
+            if not self.problem.is_orthogonal:  # an atom may be chosen again
                 row = [*self.chosen[:row], k].index(k)
             self.C[b, n_rows + row] = np.sqrt(self.problem.alpha)
 
     # -- stepping ------------------------------------------------------------------
 
     def _step(self, k: int, gain: float) -> None:
-        """Optimise the coefficients with atom ``k`` among them, and take the step."""
+        """Add atom ``k``, and optimize the coefficients."""
         n, b = self.n_steps, self._basis_size + 1
         if self.problem.is_orthogonal and (n + 1) % self.problem.backfit_every == 0:
             self._improve(self.Q[:b], self.tri)
         else:
-            # The constant is free in any model: only the others wait.
+            # The constant is always optimized: only the other coefficients wait.
             places = [0] * self._offset + [b - 1]
             self._newton.forget()
             self._improve(*orthonormal(self.C[places], self._metric), places)
@@ -339,9 +339,9 @@ class LossPursuit(Steps):
     def _improve(
         self, B: np.ndarray, R: np.ndarray, places: list[int] | None = None
     ) -> None:
-        """Minimise the objective over the functions ``B``, ``C[places] = R.T @ B``.
+        """Minimize the objective over the functions ``B``, ``C[places] = R.T @ B``.
 
-        Of a larger ``R`` the first rows and columns count.
+        If ``R`` is larger, its leading rows and columns are used.
         """
         if not len(B):
             return
@@ -359,7 +359,7 @@ class LossPursuit(Steps):
     # -- the result ----------------------------------------------------------------
 
     def path(self) -> RefittedPath:
-        """Return the path so far, a value of its own."""
+        """Return a copy of the path so far."""
         n = self.n_steps
         return RefittedPath(
             atoms=self.chosen[:n].copy(),
@@ -372,9 +372,9 @@ class LossPursuit(Steps):
 
     @staticmethod
     def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
-        """Return about how many bytes one pursuit holds besides the atoms."""
+        """Return approximately the bytes of one pursuit besides the atoms."""
         width = n_rows + n_steps
-        # While the metric is renewed, two more copies of the directions.
+        # Renewing the metric takes two more copies of the directions.
         directions = (n_steps + 1) * (4 * width + n_steps)
         coefs = n_targets * n_steps * n_steps // 2
         candidates = (2 * _AT_ONCE + 2 * n_targets + 6) * n_atoms
@@ -383,7 +383,7 @@ class LossPursuit(Steps):
 
 
 def enlarged(A: np.ndarray, n: int, m: int) -> np.ndarray:
-    """Return a matrix with rows and columns of zeros added, (n, m)."""
+    """Return a matrix padded with zeros to shape (n, m)."""
     out = np.zeros((n, m))
     out[: A.shape[0], : A.shape[1]] = A
     return out
@@ -392,8 +392,8 @@ def enlarged(A: np.ndarray, n: int, m: int) -> np.ndarray:
 def orthonormal(C: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``Q`` with rows orthonormal in the metric, and R with ``C = R.T @ Q``.
 
-    Where rows of ``C`` are nearly dependent, twice: what the first time leaves is not
-    orthogonal to working precision.
+    If rows of ``C`` are nearly dependent, this is done twice, because one pass does not
+    give orthogonality to working precision.
     """
     Z = C * np.sqrt(metric)
     L = _cholesky(Z @ Z.T)
@@ -406,9 +406,9 @@ def orthonormal(C: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _cholesky(G: np.ndarray) -> np.ndarray | None:
-    """Return the lower triangle L, ``G = L @ L.T``, if it has nearly all digits.
+    """Return the lower triangle L with ``G = L @ L.T`` if it is precise, else None.
 
-    So it has in most cases: directions were orthonormal in the metric before.
+    It mostly is, as the directions were orthonormal in the metric before.
     """
     try:
         L = np.linalg.cholesky(G)

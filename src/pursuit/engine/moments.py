@@ -1,9 +1,9 @@
-r"""The pursuit on more rows than fit the memory: one trip over them, then none.
+r"""The pursuit on more rows than fit the memory, in a single pass over them.
 
-Letters as in :mod:`.pursuit`.  Where candidates are few and rows many, all that
-steps need are inner products of atoms and targets, on the fitted rows and on those held
-out; blocks of rows add up to them.  The held-out error of coefficients :math:`\beta` is
-then a quadratic form,
+Letters as in :mod:`.pursuit`. With few candidates and many rows, steps only need the
+inner products of atoms and targets, on the fitted and on the held-out rows, which are
+summed over blocks of rows. The held-out error of coefficients :math:`\beta` is then a
+quadratic form,
 
 .. math::
 
@@ -26,7 +26,7 @@ from .gram import add_products, mirrored
 from .gram_pursuit import GramPursuit
 from .problem import Problem
 
-# Values in a block of rows: 32 MiB of float64; and rows of it at the least.
+# Values in a block of rows (32 MiB of float64), and its minimum number of rows.
 _VALUES, _LEAST_ROWS = 1 << 22, 64
 
 Evaluate = Callable[[np.ndarray], np.ndarray]
@@ -39,15 +39,17 @@ class Products:
     Attributes
     ----------
     atoms : ndarray of shape (M, M)
-        Of the atoms with each other.
+        Products of all pairs of atoms.
     with_targets : ndarray of shape (T, M)
+        Products of targets and atoms.
     with_constant : ndarray of shape (M,)
+        Products of atoms and the constant.
     targets : ndarray of shape (T,)
-        Of each target with itself.
+        Product of each target with itself.
     sums : ndarray of shape (T,)
-        Of each target with the constant.
+        Product of each target with the constant.
     total : float
-        Of the constant with itself: the sum of the weights.
+        Product of the constant with itself, the sum of the weights.
     """
 
     atoms: np.ndarray
@@ -58,7 +60,7 @@ class Products:
     total: float
 
     def of_targets(self, which: slice) -> Products:
-        """Return those of some targets."""
+        """Return the products of some targets."""
         return replace(
             self,
             with_targets=self.with_targets[which],
@@ -75,7 +77,7 @@ def products(
     w: np.ndarray,
     show: Callable[[int], None] = lambda _: None,
 ) -> Products:
-    """Return inner products under the weights ``w``, block after block of rows.
+    """Return inner products under the weights ``w``, computed in blocks of rows.
 
     Parameters
     ----------
@@ -83,12 +85,12 @@ def products(
         Returns the values (M, n) of the atoms on given rows.
     n_atoms : int
     n_at_once : int
-        Rows in a block.
+        Number of rows in a block.
     Y : ndarray of shape (T, l)
-        The targets.
+        Targets.
     w : ndarray of shape (l,)
     show : callable, optional
-        Is told how many rows are done, block after block.
+        Called with the number of rows done after each block.
     """
     G = np.zeros((n_atoms, n_atoms))
     sides = np.concatenate([Y, np.ones((1, len(w)))])
@@ -107,7 +109,7 @@ def products(
 
 
 class Moments:
-    """All that pursuits need to know of the rows.
+    """Inner products on the fitted and held-out rows, for several pursuits.
 
     Parameters
     ----------
@@ -115,11 +117,11 @@ class Moments:
         Returns the values (M, n) of all atoms on given rows.
     n_atoms : int
     n_features : int
-        Of a row.
+        Number of features of a row.
     problems : list of Problem
-        Alike but for their targets.
+        Problems that differ only in their targets.
     verbose : int or bool
-        Whether to show how far it is.
+        Whether to show a progress bar.
     """
 
     def __init__(
@@ -147,7 +149,7 @@ class Moments:
         self._none = np.empty((0, n_atoms))
 
     def under(self, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the products of atoms, and that nothing is to be taken out of them."""
+        """Return the products of atoms, with nothing to subtract."""
         return self._fitted.atoms, self._none
 
     def of_targets(self, which: slice) -> tuple[Products, Products]:
@@ -156,13 +158,13 @@ class Moments:
 
     @staticmethod
     def n_bytes(n_atoms: int, n_rows: int, n_features: int, n_targets: int) -> int:
-        """Return the bytes it takes, blocks that live for a moment among them."""
+        """Return the bytes needed, including temporary blocks."""
         block = 4 * max(_VALUES, _LEAST_ROWS * max(n_atoms, n_features))
         return 8 * (2 * n_atoms**2 + block + 3 * (n_targets + 1) * n_rows)
 
 
 class MomentPursuit(GramPursuit):
-    """One pursuit in progress, by inner products that were summed over the rows.
+    """One pursuit in progress, by inner products summed over the rows.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ class MomentPursuit(GramPursuit):
         As for :class:`.GramPursuit`, without a judge.
     moments : Moments
     which : slice
-        The problem's targets among those of the moments.
+        Position of the problem's targets among those of the moments.
     """
 
     needs_norms = False
@@ -179,7 +181,7 @@ class MomentPursuit(GramPursuit):
     def __init__(
         self, atoms: Atoms, problem: Problem, moments: Moments, which: slice
     ) -> None:
-        # Held-out rows are followed by their products, not one by one.
+        # The held-out error comes from inner products, not from values on rows.
         fitted_only = replace(problem, held_out=np.zeros(len(problem.weight)))
         super().__init__(atoms, fitted_only, moments)
         self.problem = problem
@@ -197,22 +199,22 @@ class MomentPursuit(GramPursuit):
             self.advance(first, fitted.atoms.diagonal().copy())
 
     def propose(self) -> np.ndarray:
-        """Take some steps; nothing is wanted of the atoms."""
+        """Take some steps; no correlations are requested."""
         before = self.n_steps
         nothing = super().propose()
         if self.n_steps > before and self._elsewhere.total > 0:
             try:
                 self._judge_sizes(before + 1, self.n_steps)
             except BaseException:
-                # Sizes that were not judged are as if not reached.
+                # Undo steps whose held-out errors are unknown.
                 self.n_steps = before
                 raise
         return nothing
 
     def _judge_sizes(self, first: int, last: int) -> None:
-        """Write the held-out errors of the sizes from ``first`` to ``last``."""
+        """Write the held-out errors of sizes ``first`` to ``last``."""
         b, start = self._basis_size, first - 1 + self._offset
-        # What each new direction adds to the coefficients.
+        # Contribution of each new direction to the coefficients.
         steps = solve_triangular(self._triangle(), np.eye(b)[:, start:])
         chosen, held = self.chosen[: self.n_steps], self._elsewhere
         H = held.atoms[np.ix_(chosen, chosen)]

@@ -1,4 +1,4 @@
-"""What one pursuit fits, and what every kind of pursuit records of its steps."""
+"""The problem that a pursuit solves, and the record of its steps."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from pursuit.path import OrthogonalPath, Path
 
 from .atoms import Atoms
 
-# Targets that differ from a constant by less than this share are one.
+# Targets that differ from a constant by less than this share count as constant.
 _CONSTANT = 1e-14
 
-# What is left of a pursuit that was released.
+# Attributes that a released pursuit keeps.
 _RECORDED = ("problem", "n_steps", "chosen", "gains", "errors", "judged", "stop_reason")
 
 METHODS = ("pre-fitting", "back-fitting", "basic")
 
-# Judges the values (T, n) on the held-out rows, given these and their weights: the
-# lower, the better.
+# Scores values (T, n) on the held-out rows, given these rows and their weights; lower
+# is better.
 Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What one pursuit fits.
+    """The problem that one pursuit solves.
 
     Attributes
     ----------
     Y : ndarray of shape (T, l)
-        Targets, one a row.
+        Targets, one per row.
     weight : ndarray of shape (l,)
         Sample weights; rows of weight 0 are not fitted.
     held_out : ndarray of shape (l,)
         Weights under which the held-out error is recorded.
     candidates : ndarray of bool of shape (M,)
-        The atoms that may be chosen.
+        Atoms that may be chosen.
     method : {"pre-fitting", "back-fitting", "basic"}
     alpha : float
         Ridge on the coefficients.
     fit_intercept : bool
-        Whether an unpenalised constant is always present.
+        Whether an unpenalized constant is always present.
     max_steps : int
     tol : float
         An atom whose squared norm outside the span is below ``tol`` times its
-        squared norm counts as dependent and is passed over.
+        squared norm counts as dependent and is skipped.
     loss : Loss
     backfit_every : int
-        After how many steps all coefficients are optimised again.
+        Number of steps from one optimization of all coefficients to the next.
     judge : callable, optional
-        What is the error of the held-out rows, in place of the loss.
+        Error of the held-out rows, used instead of the loss.
     """
 
     Y: np.ndarray
@@ -70,30 +70,30 @@ class Problem:
 
     @property
     def is_orthogonal(self) -> bool:
-        """Whether all coefficients are optimised at each step."""
+        """Whether all coefficients are optimized at each step."""
         return self.method != "basic"
 
     @property
     def by_norm(self) -> bool:
-        """Whether gains are per squared norm of the atom, not of what it adds."""
+        """Whether gains are relative to the whole squared norm of the atom."""
         return self.method != "pre-fitting"
 
     @property
     def is_least_squares(self) -> bool:
-        """Whether :class:`.Pursuit` solves it."""
+        """Whether :class:`.Pursuit` can solve the problem."""
         return type(self.loss) is Squared and (
             self.backfit_every == 1 or not self.is_orthogonal
         )
 
     @property
     def means(self) -> np.ndarray:
-        """The weighted means of the targets, of a constant the constant itself."""
+        """The weighted means of the targets, exact for constant targets."""
         first = self.Y[:, np.argmax(self.weight > 0)]
         rest = (self.Y - first[:, None]) @ self.weight
         return first + rest / self.weight.sum()
 
     def is_constant(self, squared: float) -> bool:
-        """Whether what the constant leaves of the targets, squared, is round-off."""
+        """Whether the squared residue of the constant model is only round-off."""
         whole = float(((self.Y**2) @ self.weight).sum())
         return squared <= _CONSTANT**2 * whole
 
@@ -105,17 +105,17 @@ class Steps:
     ----------
     n_steps : int
     chosen : ndarray of shape (max_steps,)
-        The atom of each step.
+        Atom chosen at each step.
     gains : ndarray of shape (max_steps,)
-        The score that won it.
+        Score of that atom.
     errors : ndarray of shape (max_steps + 1, 2)
-        The loss at sizes 0, 1, ..., summed over the fitted and the held-out rows.
+        Loss at sizes 0, 1, ..., summed over the fitted and the held-out rows.
     judged : ndarray of shape (max_steps + 1,)
-        What the problem's judge said of the held-out rows.
+        Error of the held-out rows by the problem's judge.
     stop_reason : str or None
     """
 
-    # Whether squared norms of all atoms, under the weights, are wanted at the start.
+    # Whether weighted squared norms of all atoms are needed at the start.
     needs_norms = True
 
     def __init__(self, atoms: Atoms, problem: Problem) -> None:
@@ -132,7 +132,7 @@ class Steps:
 
     @property
     def needs_image(self) -> bool:
-        """Whether an image of the atoms is wanted too, made on the same trip."""
+        """Whether an image of the atoms is needed, made in the same pass."""
         return False
 
     @property
@@ -141,21 +141,21 @@ class Steps:
 
     @property
     def work(self) -> float:
-        """About how many operations a proposal takes."""
+        """Approximate number of operations of a proposal."""
         raise NotImplementedError
 
     def propose(self) -> np.ndarray:
-        """Return the vectors (m, l) whose correlations with all atoms are wanted."""
+        """Return the vectors (m, l) whose correlations with all atoms are needed."""
         raise NotImplementedError
 
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
-        """Go on with these correlations."""
+        """Continue with these correlations."""
         raise NotImplementedError
 
     def path(self) -> Path:
-        """Return the path so far, a value of its own."""
+        """Return a copy of the path so far."""
         raise NotImplementedError
 
     def _orthogonal_path(
@@ -178,15 +178,15 @@ class Steps:
         )
 
     def take_back(self, n_steps: int) -> None:
-        """End the pursuit as it was after ``n_steps``; it cannot go on."""
+        """Undo the steps after ``n_steps``, and end the pursuit."""
         self.n_steps = min(self.n_steps, n_steps)
 
     def release(self) -> None:
-        """Let go of all but the record, once the pursuit has ended."""
+        """Free everything but the record, after the pursuit has ended."""
         self.__dict__ = {name: self.__dict__[name] for name in _RECORDED}
 
     def _judge(self, size: int, values: np.ndarray) -> None:
-        """Record what the judge says of ``values`` (T, n), those on held-out rows."""
+        """Record the judge's error of ``values`` (T, n) on the held-out rows."""
         if self.problem.judge is not None and len(self._held_out):
             rows = self._held_out
             self.judged[size] = self.problem.judge(

@@ -3,24 +3,23 @@ r"""The pursuit: greedy choice of atoms under squared loss.
 Notation, used throughout: ``l`` rows, ``M`` atoms, ``T`` targets, ``N`` steps.
 ``A`` (M, l) holds the atoms as rows, ``w`` (l,) the sample weights, and all inner
 products of functions on the rows are weighted, :math:`\langle u, v\rangle =
-\sum_i w_i u_i v_i`.  Rows of weight zero take no part in the fit but are carried
-along, so held-out predictions along the whole path cost nothing more.
+\sum_i w_i u_i v_i`. Rows of weight zero take no part in the fit but are carried along,
+so that held-out predictions along the whole path come at no extra cost.
 
-For each candidate two numbers suffice (spec: Fig. 9.3 rewrites all of ``D``):
+For each candidate two numbers suffice (Fig. 9.3 rewrites all of ``D`` instead):
 ``c[t, k]``, its correlation with the residue of target ``t``, and ``e[k]``, the
-squared norm of its part outside the span.  When the unit direction ``q`` joins, with
+squared norm of its part outside the span. When the unit direction ``q`` is added, with
 ``a = <q, R>`` and ``p = A q``: ``c -= a p`` and ``e -= p**2``.
 
-*Fewer passes than steps.*  Reading ``A`` is the cost, and a pass for many vectors
-costs little more than a pass for one.  So each round foresees the next steps on a
-rounded image of the atoms, in 8 bits, the winner of each being chosen by exact values
-among the few that may win.  One pass gives the exact correlations of
-all foreseen directions with all atoms, and the greedy steps are then taken over *all*
-candidates for as long as the winner is the one foreseen.  The result is that of one
-pass a step.
+*Fewer passes than steps.* Reading ``A`` dominates the cost, and a pass for many
+vectors costs little more than a pass for one. So each round predicts the next steps
+from an image of the atoms rounded to 8 bits, and chooses the winner of each step by
+exact values among the few best. One pass gives the exact correlations of all predicted
+directions with all atoms. Greedy steps are then taken over *all* candidates for as long
+as the winner is the predicted one. The result is the same as with one pass per step.
 
-*Ridge* ``alpha |coef|^2`` is least squares with ``N`` more rows, on which the n-th
-chosen atom is ``sqrt(alpha)`` at row n and 0 elsewhere.  These rows are the tail of
+*Ridge.* ``alpha |coef|^2`` is least squares with ``N`` more rows, on which the n-th
+chosen atom is ``sqrt(alpha)`` at row n and 0 elsewhere. These rows are the tail of
 ``Q`` and ``R``.
 """
 
@@ -37,27 +36,27 @@ from .atoms import Atoms
 from .image import Image
 from .problem import Problem, Steps
 
-# An atom that keeps less than this share of its squared length when the span is taken
-# out lost digits: it is taken out again.
+# If projecting out the span leaves less than this share of an atom's squared length,
+# precision was lost, and the projection is repeated.
 _LOST = 1e-2
 
-# Relative difference between the recurrences' gain and the exact one that calls for
-# choosing anew with the exact value: the recurrences lose digits near the span.
+# Relative difference between the recurrences' gain and the exact one above which the
+# choice is repeated with the exact value: the recurrences are imprecise near the span.
 _DRIFT = 1e-6
 
-# A squared length that is 0 counts as this, for the sake of division.
+# Replaces a squared length of 0 in divisions.
 _TINY = float(np.finfo(np.float64).tiny)
 
-# Steps foreseen a round, at the least.
+# Minimum number of steps foreseen per round.
 _FEWEST = 4
 
 
 class Pursuit(Steps):
-    """One pursuit in progress: asks for correlations, then steps as far as they reach.
+    """One pursuit in progress under squared loss.
 
     ``propose`` returns vectors, the driver correlates them with all atoms, and
-    ``advance`` takes the steps that follow.  Several pursuits over one dictionary
-    thus share each pass (see :func:`.running.run`).
+    ``advance`` takes the steps that these correlations allow. Thus several pursuits
+    over one dictionary share each pass (see :func:`.running.run`).
 
     After any number of steps ``n``, ``Q[:b]`` (``b = n`` plus the constant) holds the
     orthonormal directions as functions on all rows, ``loads[:b]`` their coefficients
@@ -87,7 +86,7 @@ class Pursuit(Steps):
 
     @property
     def needs_image(self) -> bool:
-        """Whether steps are foreseen, on an image of the atoms."""
+        """Whether steps are foreseen from an image of the atoms."""
         return self._speculate
 
     # -- the start -----------------------------------------------------------------
@@ -110,9 +109,9 @@ class Pursuit(Steps):
             self.stop_reason = "exact"
 
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
-        """Begin with the first correlations and the squared norms."""
+        """Initialize the scores from the first correlations and the squared norms."""
         self._scores = Scores(self.problem, first, norms, self._squared_y)
-        # The image is of whole atoms.
+        # The first image is that of the whole atoms.
         self._imaged = norms
         n_known = len(self.Q) if self.problem.is_orthogonal else self._offset
         self._P = np.empty((n_known, self.atoms.n_atoms))
@@ -123,11 +122,11 @@ class Pursuit(Steps):
 
     @property
     def work(self) -> float:
-        """About how many operations a proposal takes."""
+        """Approximate number of operations of a proposal."""
         return self.atoms.n_rows * self.atoms.n_atoms
 
     def propose(self) -> np.ndarray:
-        """Return the vectors (m, l) whose correlations with all atoms are wanted."""
+        """Return the vectors (m, l) whose correlations with all atoms are needed."""
         rows = slice(0, self.atoms.n_rows)
         if not self._started:
             first = np.concatenate([self.R, self.Q[: self._offset]])
@@ -137,7 +136,7 @@ class Pursuit(Steps):
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
-        """Take all the steps that these correlations allow."""
+        """Take all steps that these correlations allow."""
         if not self._started:
             assert norms is not None
             self._begin_candidates(correlations, norms)
@@ -152,7 +151,7 @@ class Pursuit(Steps):
             self.stop_reason = self._why_none()
 
     def _learn(self, n_taken: int) -> None:
-        """Look further ahead after a round that came out as foreseen, or less far."""
+        """Foresee more steps if the last round came out as foreseen, else fewer."""
         n, self._n_right = len(self._foreseen), n_taken
         wanted = 2 * n if n_taken == n else (n + n_taken) // 2
         self._n_ahead = min(max(wanted, _FEWEST), MOST)
@@ -184,10 +183,10 @@ class Pursuit(Steps):
         return ahead.vectors
 
     def _fit_image(self) -> Image | None:
-        """Return the image to foresee by.
+        """Return the image from which to foresee steps.
 
-        That of the whole atoms serves for as long as enough of them is left outside
-        the span; then the pursuit needs one of these parts, of its own.
+        The image of the whole atoms serves as long as enough of them is left outside
+        the span; after that the pursuit needs its own image of these parts.
         """
         image = self._image or self.atoms.image
         wrong = self._foreseen[self._n_right : self._n_right + 1]
@@ -200,10 +199,10 @@ class Pursuit(Steps):
         return self._image or image
 
     def _write_direction(self, k: int, place: int) -> float:
-        """Write what atom ``k`` adds to the directions before ``place``.
+        """Write the direction that atom ``k`` adds to those before ``place``.
 
-        Return its length, or in a plain pursuit, where it is left as it is, its
-        squared norm.
+        Return its length or, in a plain pursuit, where the atom itself is the
+        direction, its squared norm.
         """
         problem, u = self.problem, self.Q[place]
         is_orthogonal = problem.is_orthogonal
@@ -223,11 +222,11 @@ class Pursuit(Steps):
     def _take_out_span(
         self, k: int, u: np.ndarray, place: int
     ) -> tuple[np.ndarray, float]:
-        """Take the span out of atom ``k``; return what was taken, squared norm left.
+        """Project the span out of atom ``k``; return coefficients and squared norm.
 
-        Correlations known from earlier passes tell most of it; directions only
-        foreseen are taken out afterwards.  Where little is left, all are once more:
-        what rounding left behind would then count.
+        Most coefficients are known from earlier passes; foreseen directions are
+        projected out afterwards. If little is left, the projection is repeated, because
+        rounding errors would then matter.
         """
         is_orthogonal = self.problem.is_orthogonal
         known = self._basis_size if is_orthogonal else self._offset
@@ -240,7 +239,7 @@ class Pursuit(Steps):
     # -- stepping ------------------------------------------------------------------
 
     def _take_foreseen(self, k: int, p: np.ndarray) -> bool:
-        """Take atom ``k``, as foreseen, if it is the best; return whether it is."""
+        """Take the foreseen atom ``k`` if it is the best; return whether it is."""
         step = self._orthogonal_step if self.problem.is_orthogonal else self._plain_step
         while self._scores.best() == k:
             if step(k, p):
@@ -257,7 +256,7 @@ class Pursuit(Steps):
         return True
 
     def _orthogonal_step(self, k: int, p: np.ndarray) -> bool:
-        """Take atom ``k``, or learn that its gain is another."""
+        """Take atom ``k``, or correct its gain if that was imprecise."""
         problem, scores, b = self.problem, self._scores, self._basis_size
         u, root = self.Q[b], self.tri[b, b]
         a = inner(self.R, u, self._w)
@@ -286,9 +285,10 @@ class Pursuit(Steps):
         self._judge_change(n + 1, u, a)
 
     def _judge_change(self, size: int, u: np.ndarray, a: np.ndarray) -> None:
-        """Have the held-out values judged after they changed by ``a`` times ``u``.
+        """Judge the held-out values after a change by ``a`` times ``u``.
 
-        They are summed up: targets less residue would betray the targets by rounding.
+        The values are summed up: targets minus residue would leak the targets by
+        rounding.
         """
         if self.problem.judge is not None:
             self._values += a[:, None] * u[self._held_out]
@@ -297,14 +297,14 @@ class Pursuit(Steps):
     # -- the result ----------------------------------------------------------------
 
     def path(self) -> OrthogonalPath:
-        """Return the path so far, a value of its own."""
+        """Return a copy of the path so far."""
         n, b = self.n_steps, self._basis_size
         triangle = self.tri[:b, :b].copy()
         return self._orthogonal_path(triangle, self.loads[:b], self.errors[: n + 1, 0])
 
     @staticmethod
     def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:
-        """Return about how many bytes one pursuit holds besides atoms and image."""
+        """Return approximately the bytes of one pursuit besides atoms and image."""
         width = n_rows + n_steps
         directions = (n_steps + 1) * (width + n_atoms + n_steps)
         ahead = (2 * MOST + LOOKS) * width + MOST * n_atoms

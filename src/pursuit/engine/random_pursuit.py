@@ -1,4 +1,4 @@
-"""Pursuits that draw their candidates anew at each step (the 59-trick)."""
+"""Pursuits that draw new random candidates at each step (the 59-trick)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .ties import first_largest
 
 
 class RandomPursuit(Pursuit):
-    """A pursuit that looks at a few candidates, drawn anew at each step.
+    """A pursuit under squared loss with a few new random candidates at each step.
 
-    Among 59 random candidates the best is, with 95 % certainty, one of the best 5 %
-    of all (§9.4.1).  No pass over the dictionary is made at all: each step evaluates
-    only the atoms it draws.
+    The best of 59 random candidates is, with 95 % certainty, one of the best 5 % of
+    all (§9.4.1). There is no pass over the dictionary: each step evaluates only the
+    atoms it draws.
     """
 
     needs_norms = False
@@ -35,7 +35,7 @@ class RandomPursuit(Pursuit):
         self._left = problem.candidates.copy()
 
     def propose(self) -> np.ndarray:
-        """Return no vectors: nothing is wanted of the atoms that are not drawn."""
+        """Return no vectors: only the atoms drawn are needed."""
         return np.zeros((0, self.atoms.n_rows))
 
     def advance(
@@ -55,7 +55,7 @@ class RandomPursuit(Pursuit):
         )
         found = self._best_of(drawn)
         if found is None:
-            # None of those drawn adds anything: they need not be drawn again.
+            # None of the atoms drawn adds anything: do not draw them again.
             self._left[drawn] = False
             return
         self._take(*found)
@@ -80,7 +80,7 @@ class RandomPursuit(Pursuit):
         self.n_steps += 1
 
     def _correlation(self, u: np.ndarray, k: int) -> np.ndarray:
-        """Return the direction's correlation with the (penalised) residue."""
+        """Return the direction's correlation with the (penalized) residue."""
         c = inner(self.R, u, self._w)
         if self.problem.is_orthogonal or not self.problem.alpha:
             return c
@@ -92,11 +92,11 @@ class RandomPursuit(Pursuit):
     def _best_of(
         self, drawn: np.ndarray
     ) -> tuple[int, np.ndarray, np.ndarray, float, float] | None:
-        """Return the best of those drawn: index, direction, h, squared norm, gain."""
+        """Return the best atom drawn: index, direction, h, squared norm, gain."""
         problem = self.problem
         U = np.zeros((len(drawn), self.Q.shape[1]))
         U[:, : self.atoms.n_rows] = self.atoms.values(drawn)
-        # Norms are those of the atoms less the constant, as in every method.
+        # Norms are those of the centered atoms, as in all methods.
         const = (U * self._w) @ self.Q[: self._offset].T
         norms = np.einsum("ij,ij,j->i", U, U, self._w) - (const**2).sum(axis=1)
         norms += problem.alpha
@@ -116,7 +116,7 @@ class RandomPursuit(Pursuit):
         return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
 
     def _orthogonalise(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Take the span out of the rows of ``U``; return also what was taken."""
+        """Project the span out of the rows of ``U``; return also the coefficients."""
         is_orthogonal = self.problem.is_orthogonal
         Q = self.Q[: self._basis_size if is_orthogonal else self._offset]
         taken = (U * self._w) @ Q.T
@@ -124,7 +124,7 @@ class RandomPursuit(Pursuit):
 
 
 class RandomLossPursuit(LossPursuit):
-    """The same with a few candidates, drawn anew at each step (the 59-trick)."""
+    """A pursuit under any loss with a few new random candidates at each step."""
 
     def __init__(
         self,
@@ -139,17 +139,17 @@ class RandomLossPursuit(LossPursuit):
     needs_norms = False
 
     def propose(self) -> np.ndarray:
-        """Complete the last step; no vectors are wanted."""
+        """Complete the last step; no vectors are needed."""
         self._complete()
         return np.zeros((0, self.atoms.n_rows))
 
     def _begin_candidates(self) -> None:
-        """Know nothing of atoms that are not drawn."""
+        """Do nothing: only the atoms drawn are scored."""
 
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
-        """Choose the best of some candidates drawn at random."""
+        """Choose the best of some random candidates."""
         if self.stop_reason is not None:
             return
         left = np.flatnonzero(self._open)
@@ -160,7 +160,7 @@ class RandomLossPursuit(LossPursuit):
         drawn = np.sort(self._rng.choice(left, n, replace=False))
         self._look_at(drawn)
         if self._pending is None:
-            # None of those drawn adds anything: they need not be drawn again.
+            # None of the atoms drawn adds anything: do not draw them again.
             self._open[drawn] = False
             self.stop_reason = None
 

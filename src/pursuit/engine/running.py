@@ -1,4 +1,4 @@
-"""Driving pursuits over one dictionary to their ends, sharing each pass."""
+"""Run several pursuits over one dictionary, sharing each pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pursuit._threads import one_blas_thread
 from .atoms import Atoms
 from .problem import Steps
 
-# Operations from which on pursuits propose in threads.
+# Number of operations from which on pursuits propose in threads.
 _MUCH_WORK = 1e6
 
 # Squared norms below this have lost digits.
@@ -34,11 +34,11 @@ def run(
     pursuits: Sequence[Steps],
     watch: Callable[[Sequence[Steps]], None] | None = None,
 ) -> None:
-    """Drive pursuits over one dictionary to their ends, sharing each pass.
+    """Run pursuits over one dictionary to their ends, sharing each pass.
 
-    An interrupt (Ctrl-C) ends them where they are: the steps taken so far stand, and
-    ``stop_reason`` says "interrupted".  A second one within two seconds is meant for
-    what is around the fit, such as a grid search, and passes through.
+    An interrupt (Ctrl-C) ends them: the steps taken so far are kept, and
+    ``stop_reason`` is "interrupted". A second one within two seconds is meant for the
+    calling code, such as a grid search, and is raised.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _run(
     active = [p for p in pursuits if p.stop_reason is None]
     norms = _initial_norms(atoms, active)
     while active:
-        # Threads that hand over the interpreter cost more than small work does.
+        # For little work, switching threads costs more than it saves.
         propose_each = atoms.pool.each if active[0].work > _MUCH_WORK else map
         wanted = list(propose_each(lambda p: p.propose(), active))
         vectors = np.concatenate(wanted)
@@ -82,7 +82,7 @@ def _run(
 def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndarray]:
     """Return each pursuit's squared norms, computed once for each weighting.
 
-    The atoms' image is made on the same trip.
+    The image of the atoms is made in the same pass.
     """
     pursuits = [p for p in pursuits if p.needs_norms]
     weights = {id(p.problem.weight): p.problem.weight for p in pursuits}

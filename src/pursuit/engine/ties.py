@@ -1,10 +1,10 @@
-"""Which of several candidates that are equally good is chosen."""
+"""Ties between equally good candidates."""
 
 from numba import njit
 
-# Scores closer than this (relative) are a tie, and the lowest index wins it: equal
-# atoms may get scores that differ in the last digits, depending on where the blocks
-# of a matrix product fell.
+# Scores closer than this (relative) are a tie, which the lowest index wins: scores of
+# equal atoms may differ in the last digits, depending on the blocks of a matrix
+# product.
 TIE = 1e-10
 
 

@@ -1,4 +1,4 @@
-"""The scikit-learn faces of the library, a file a family."""
+"""The scikit-learn estimators of the library, one module per family."""
 
 from .bayes import DensityClassifier
 from .cca import SparseKernelCCA

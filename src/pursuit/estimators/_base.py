@@ -1,4 +1,4 @@
-"""What the estimators of kernel matching pursuit share."""
+"""Base class of the kernel matching pursuit estimators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ._planning import Task, make_plan
 
 
 class BaseKMP(CallbackSupport, BaseEstimator):
-    """What the regressor and the classifier share."""
+    """Base class of the regressor and the classifier."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         is_class: bool,
         is_shared: bool,
     ) -> None:
-        """Fit ``Y`` (T, l); ``folded`` (l,) is what folds are balanced in."""
+        """Fit the targets ``Y`` (T, l); the folds are balanced in ``folded`` (l,)."""
         loss = as_loss(self.loss, is_class)
         if is_shared and len(Y) > 1 and is_class:
             loss = loss.jointly()
@@ -140,7 +140,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     def _score(
         self, X: Any, y: np.ndarray, is_class: bool, is_shared: bool
     ) -> Score | None:
-        """Return what judges held-out rows instead of the loss, if anything does."""
+        """Return the score of held-out rows if `scoring` is set, None for the loss."""
         if self.scoring is None:
             return None
         if not is_shared:
@@ -153,7 +153,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         return Score(scorer, self._with_values, X, np.asarray(y))
 
     def _with_values(self, values: np.ndarray) -> Any:
-        """Return a model that predicts from these values (T, n) of its function."""
+        """Return a copy that predicts from these values (T, n) of its function."""
         model = copy.copy(self)
         model._values = lambda X: values.T  # type: ignore[method-assign]
         return model
@@ -172,7 +172,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     def _recorded(
         self, path: Any, plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray
     ) -> Any:
-        """Return the path with what its bounds need of the training rows."""
+        """Return the path with the training data that its bounds need."""
         counted, n_candidates = np.flatnonzero(weight > 0), len(plan.labels)
         functions, place = self._path_functions, _places(path)
 
@@ -223,21 +223,21 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         Parameters
         ----------
         n : int, optional
-            From 0 to ``len(path_)``: the number of steps (of each class with
-            ``multiclass="ovr"``).  May be larger than the size that was chosen, which
-            is meant if none is given: the same model without the rest of its path.
+            Number of steps, from 0 to ``len(path_)`` (for each class with
+            ``multiclass="ovr"``). It may exceed the chosen size. By default, the
+            chosen size: the same model without the rest of its path.
 
         Returns
         -------
         model : estimator
             A fitted copy that keeps only what this size needs: ``path_`` ends there,
-            ``n_iter_`` is its length, and where steps were left out ``stop_reason_``
-            begins with "truncated".  This one is left as it is.
+            ``n_iter_`` is its length, and ``stop_reason_`` begins with "truncated" if
+            steps were left out. This model does not change.
 
         Notes
         -----
-        A fitted model keeps its whole path, and refers to the training rows, for
-        ``path_.bound``, until it is pickled.  ``model.truncate()`` is all that
+        A fitted model keeps its whole path and, until it is pickled, a reference to
+        the training rows for ``path_.bound``. ``model.truncate()`` is all that
         predictions need: pickle that for deployment.
         """
         check_is_fitted(self, "dual_coef_")
@@ -256,18 +256,18 @@ class BaseKMP(CallbackSupport, BaseEstimator):
 
     @property
     def atoms_(self) -> Functions:
-        """The functions of the model, in the order of their choice.
+        """The functions of the model, in order of choice.
 
-        ``atoms_.names`` says what each is, ``atoms_(X)`` are their values.
+        ``atoms_.names`` describes each, ``atoms_(X)`` are their values.
         """
         check_is_fitted(self, "dual_coef_")
         return self._functions_of(self.support_)
 
     @property
     def support_vectors_(self) -> Any:
-        """The points on which the model's functions are centred, in their order.
+        """The points on which the model's functions are centered, in order of choice.
 
-        Functions that are not centred on a point have none.
+        Functions that are not centered on a point are left out.
         """
         return self.atoms_.centers
 
@@ -323,7 +323,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
 
     @property
     def _takes_matrix(self) -> bool:
-        """Whether X holds values of the functions."""
+        """Whether X is a matrix of function values, such as a precomputed kernel."""
         return is_precomputed(self) or getattr(self.dictionary, "is_matrix", False)
 
     @property
@@ -354,7 +354,7 @@ def _sized(path: Any, sizes: Sequence[int]) -> dict[str, Any]:
 
 
 def _ended(path: Any) -> dict[str, Any]:
-    """Return the fitted attributes of all that is on the path."""
+    """Return the fitted attributes of the whole path."""
     return {**_sized(path, [len(p) for p in _parts(path)]), "n_iter_": len(path)}
 
 
@@ -363,12 +363,12 @@ def _parts(path: Any) -> tuple[Path, ...]:
 
 
 def _places(path: Any) -> dict[int, int]:
-    """Return where each atom stands in the path's support."""
+    """Return the position of each atom in the path's support."""
     return {int(atom): j for j, atom in enumerate(path.support)}
 
 
 def _forgetful(path: Any) -> Any:
-    """Return the path without its hold on the training rows."""
+    """Return the path without its references to the training rows."""
     if isinstance(path, Path):
         return replace(path, record=None)
     return SeparatePaths(tuple(replace(p, record=None) for p in path.paths))

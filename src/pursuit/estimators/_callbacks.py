@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks (1.9 and later), absent without harm in earlier versions."""
+"""Support for scikit-learn's callbacks (1.9 and later), ignored by earlier versions."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupport:  # type: ignore[no-redef]
-        """Stands in for the mixin: nothing can be called back."""
+        """Stand-in for the mixin, without callbacks."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
 class StepReporter:
-    """Tells the callbacks of an estimator about every step of its final pursuit.
+    """Report every step of the final pursuit to the callbacks of an estimator.
 
     Parameters
     ----------
     estimator : object
-        Being fitted.
+        Estimator that is being fitted.
     n_steps : int
-        At the most.
+        Maximum number of steps.
     data : dict
         ``X``, ``y`` and ``metadata``, as the callbacks expect them.
     attributes : callable
@@ -51,9 +51,9 @@ class StepReporter:
         self._context.call_on_fit_task_begin(estimator=estimator, **data)
 
     def __call__(self, pursuits: Sequence[Steps], dictionary: Any) -> bool:
-        """Tell about the steps taken since; return whether a callback wants to stop.
+        """Report the steps since the last call; return whether a callback stops.
 
-        Steps that were taken after the one at which it does are taken back.
+        Steps taken after the one at which it stops are undone.
         """
         while self._n_told < max(p.n_steps for p in pursuits):
             self._n_told += 1
@@ -77,7 +77,7 @@ class StepReporter:
         )
 
     def finish(self) -> None:
-        """Tell that the fit is complete."""
+        """Report that the fit is complete."""
         self._context.call_on_fit_task_end(
             estimator=self._estimator, reconstruction_attributes={}, **self._data
         )

@@ -1,4 +1,4 @@
-"""What sparse kernel PCA and CCA share: kernels, rows to choose among, checks."""
+"""Kernels, row samples and checks shared by sparse kernel PCA and CCA."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import NAMED
 from pursuit.kernels.widths import RULES
 
-# Above this many rows, "auto" chooses on a sample of so many.
+# Above this many rows, subsample="auto" draws a sample of this size.
 SAMPLED_ROWS = 5000
-# Rows on which a function is tried.
+# Number of rows on which a kernel function is tested for symmetry.
 _TRIAL_ROWS = 20
 
 
 def is_precomputed(kernel: Any) -> bool:
-    """Return whether a view is a matrix of kernel values."""
+    """Return whether the view is given as a kernel matrix."""
     return is_word(kernel, "precomputed")
 
 
 def bound_kernel(
     kernel: Any, gamma: Any, degree: int, coef0: float, X: Any, view: str = "X"
 ) -> Kernel | None:
-    """Return the kernel that the parameters ask for, its width a number.
+    """Return the kernel with a numeric gamma; None if it is precomputed.
 
-    None for kernel values computed beforehand.  The second view is "y".
+    ``view`` is "y" for the second view.
     """
     whole_number("degree", degree, 1)
     finite_number("coef0", coef0)
@@ -51,7 +51,7 @@ def bound_kernel(
             )
         _check_symmetric(X[:_TRIAL_ROWS, :_TRIAL_ROWS], kernel)
         return None
-    # None is KernelPCA's word for 1 / n_features.
+    # KernelPCA uses None for 1 / n_features.
     gamma = "auto" if gamma is None else gamma
     check_kernel(kernel, gamma, "" if view == "X" else f"_{view}")
     described = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
@@ -64,7 +64,7 @@ def bound_kernel(
 
 
 def check_kernel(kernel: Any, gamma: Any, suffix: str) -> None:
-    """Raise a ValueError that names the parameter which no kernel knows."""
+    """Raise a ValueError if the kernel or its gamma is unknown."""
     if isinstance(kernel, str):
         if kernel not in NAMED:
             names = ", ".join(map(repr, (*NAMED, "precomputed")))
@@ -93,7 +93,10 @@ def _check_symmetric(K: np.ndarray, kernel: Any) -> None:
 def check_square_or_support(
     X: Any, n_features: int, support: np.ndarray, name: str = "X"
 ) -> np.ndarray:
-    """Return the support's columns of kernel values with all rows, or with it only."""
+    """Return the kernel values with the support points.
+
+    ``X`` holds them with all training rows, or with the support points only.
+    """
     if X.shape[1] == n_features:
         return X[:, support]
     if X.shape[1] == len(support):
@@ -107,10 +110,10 @@ def check_square_or_support(
 def choosing(
     estimator: Any, contents: Any, n_rows: int, wanted: int | None
 ) -> Choosing:
-    """Return how the estimator's parameters ask for points to be chosen.
+    """Return the settings of the choice from the estimator's parameters.
 
-    ``contents`` are the rows by which a sample is drawn, None if they are told apart
-    by their number only; ``wanted`` points are asked for, None for no limit.
+    ``contents`` are the rows by which a sample is drawn, None if rows differ by their
+    index only; ``wanted`` is the number of points to choose, None for no limit.
     """
     rng = random_numbers(estimator.random_state)
     seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
@@ -133,7 +136,7 @@ def choosing(
 
 
 def _sample(value: Any, contents: Any, n_rows: int, seed: int) -> np.ndarray | None:
-    """Return the rows on which the choice is made, None for all of them."""
+    """Return the rows on which the choice is made, None for all rows."""
     n = _sample_size(value, n_rows)
     if n >= n_rows:
         return None
@@ -143,15 +146,15 @@ def _sample(value: Any, contents: Any, n_rows: int, seed: int) -> np.ndarray | N
 
 
 def _told_apart(digests: np.ndarray) -> np.ndarray:
-    """Return numbers that are as random, but differ between equal rows.
+    """Return equally random numbers that differ between equal rows.
 
-    Otherwise all copies of a row would be drawn, or none.
+    Otherwise either all copies of a row would be drawn, or none.
     """
     _, group, sizes = np.unique(digests, return_inverse=True, return_counts=True)
     order = np.argsort(group, kind="stable")
     copy = np.empty(len(group), dtype=np.uint64)
     copy[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    # The finisher of SplitMix64, a generator whose successive numbers it makes random.
+    # The finalizer of the generator SplitMix64.
     mixed = digests + copy * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -164,29 +167,3 @@ def _sample_size(value: Any, n_rows: int) -> int:
     if is_word(value, "auto"):
         return SAMPLED_ROWS
     return row_count("subsample", value, n_rows, ("auto", None))
-
-
-PARAMETERS = """degree : int, default=3
-        Of the kernel "poly".
-    coef0 : float, default=1.0
-        Of the kernel "poly" (and of "sigmoid", which is an error where it is not
-        positive semi-definite).
-    subsample : int, float, "auto" or None, default="auto"
-        On how many random rows (a number or a share) the choice is made: they are the
-        candidates, and the criterion is summed over them. All else is computed from
-        all rows. "auto": all rows up to 5000, else 5000 of them. None: all.
-    n_candidates : int or None, default=None
-        How many candidates are drawn anew at each step; 59 find one of the best 5 %
-        with 95 % certainty. None: all, for the exact choice.
-    tol : float, default=1e-10
-        A row whose squared distance from the span of the chosen ones is below this
-        share of ``k(x, x)`` (at the least 1e-13, for rounding) counts as inside.
-    max_memory : int, str or None, default=None
-        What the fit may use: bytes, or a text such as "1 GiB". None: half of the free
-        memory. Kernel values that do not fit are computed again at each pass, with
-        the same result.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the sample and the candidates drawn. With None they are fixed.
-    verbose : int or bool, default=0
-        Whether to show a progress bar. Ctrl-C ends the choice with the points found so
-        far and a warning."""

@@ -1,4 +1,4 @@
-"""What is asked of a density given to a meta-estimator, and how rows are left out."""
+"""Checks, fits and held-out scores of the densities given to meta-estimators."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ScoredDensity(DensityMixin, BaseEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of the rows.
 
-        The mean, whatever the number of rows; the ``score`` of scikit-learn's
-        ``KernelDensity`` is the sum.  The literature's average negative log-likelihood
-        (ANLL) is minus this.
+        This is a mean, while the ``score`` of scikit-learn's ``KernelDensity`` is a
+        sum. The average negative log-likelihood (ANLL) of the literature is its
+        negative.
 
         Parameters
         ----------
@@ -32,23 +32,23 @@ class ScoredDensity(DensityMixin, BaseEstimator):
         Returns
         -------
         score : float
-            Higher is better.
+            Mean log-density; higher is better.
         """
         return float(np.mean(self.score_samples(X)))
 
 
 def check_bandwidth(bandwidth: Any, frame: Frame) -> None:
-    """Raise a ValueError if the square of a given σ is no number beside the data."""
+    """Raise a ValueError if the square of σ over- or underflows in the data's units."""
     if not isinstance(bandwidth, str) and not frame.holds(bandwidth):
         raise ValueError(
-            f"bandwidth={bandwidth!r} is too far from the scale of X, of which the "
-            f"unit is {frame.unit:.3g}: its square overflows or underflows. Give one "
-            "of the data's order, or 'auto'."
+            f"bandwidth={bandwidth!r} is too far from the scale of X, whose unit is "
+            f"{frame.unit:.3g}: its square overflows or underflows. Give one of the "
+            "data's order of magnitude, or 'auto'."
         )
 
 
 def check_density(density: Any) -> None:
-    """Raise a TypeError unless this is an estimator with ``score_samples``."""
+    """Raise a TypeError unless the density has ``fit`` and ``score_samples``."""
     missing = [m for m in ("fit", "score_samples") if not hasattr(density, m)]
     if missing or isinstance(density, type):
         raise TypeError(
@@ -58,7 +58,7 @@ def check_density(density: Any) -> None:
 
 
 def fit_density(density: Any, X: np.ndarray, weight: np.ndarray) -> Any:
-    """Fit with weights where they matter, or say that the density takes none."""
+    """Fit the density, with weights if they differ; raise if it takes none."""
     if np.all(weight == 1.0):
         return density.fit(X)
     if has_fit_parameter(density, "sample_weight"):
@@ -74,11 +74,11 @@ def fit_density(density: Any, X: np.ndarray, weight: np.ndarray) -> Any:
 def held_out_scores(
     density: Any, X: np.ndarray, weight: np.ndarray, n_folds: int
 ) -> np.ndarray:
-    """Return log-densities of the rows a density was fitted to, with them left out."""
+    """Return the log-density of each training row, fitted without that row."""
     if hasattr(density, "loo_score_samples"):
         return density.loo_score_samples()
     logs = np.full(len(X), -np.inf)
-    # By content: equal rows share a fold, however they are written.
+    # Folds go by content, so that equal rows share a fold.
     folds = make_folds(X, np.zeros(len(X)), weight, n_folds, 0, True)
     for fold in folds if len(folds) > 1 else ():
         part = fit_density(clone(density), X[~fold], weight[~fold])

@@ -1,4 +1,4 @@
-"""Why a model came out without any points, where the data are not what says so."""
+"""Explain an empty model when the kernel, not the data, is the cause."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 
 from pursuit.fitting import REASONS, Fit
 
-# Functions with values below this have squares that underflow.
+# The squares of functions with values below this underflow.
 _SMALLEST_VALUE = 1e-140
-# A function with this share of its square on one row says nothing of others.
+# A function with this share of its sum of squares on one row is too narrow.
 _MOST = 0.9
-# A mean of -1 and +1 from which on hardly any differ.
+# Absolute mean of targets -1 and +1 above which nearly all are equal.
 _ONE_SIDED = 0.98
-# Functions that are looked at.
+# Number of functions that are examined.
 _SOME = 32
 
 
 def tell_why_empty(
     found: Fit, X: Any, Y: np.ndarray, weight: np.ndarray, is_class: bool
 ) -> None:
-    """Warn or raise if it is the functions for which nothing was chosen.
+    """Warn or raise if the model is empty because its functions are unsuitable.
 
-    That the constant predicts best is an answer like any other, not worth a warning;
-    the more so where one class has nearly all the weight.
+    That the constant predicts best is a valid result and deserves no warning,
+    especially if one class has nearly all the weight.
     """
     if any(found.sizes) or (is_class and _is_one_sided(Y, weight)):
         return
     if found.stop_reason == REASONS["exhausted"]:
         _check_not_tiny(_values(found, X, weight))
-    # A width that all share is one that was set, or the best of those compared.
+    # A common gamma was set by the user, or is the best of those compared.
     if found.stop_reason == REASONS["empty"] and found.dictionary.gamma is not None:
         _warn_if_narrow(_values(found, X, weight))
 
@@ -63,9 +63,8 @@ def _warn_if_narrow(values: np.ndarray) -> None:
     if len(values) > 2 and np.median(shares) > _MOST:
         warnings.warn(
             "The model has no support points: on held-out rows nothing was better than "
-            "the constant. Each of its functions is next to nothing on all training "
-            "rows but one, where it is largest, so it says nothing of others: try a "
-            "smaller gamma or degree, features of comparable scale (StandardScaler), "
-            "or another kernel.",
+            "the constant. Each of its functions is nearly zero on all training rows "
+            "but one, and so cannot generalize to others: try a smaller gamma or "
+            "degree, features of comparable scale (StandardScaler), or another kernel.",
             stacklevel=6,
         )

@@ -1,4 +1,4 @@
-"""What is asked of X and y before scikit-learn's own checks, which let it pass."""
+"""Reject inputs that scikit-learn would misread: masked arrays, lazy frames, dates."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from sklearn.utils import validation
 
 
 def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
-    """Return what scikit-learn's function of this name does, after :func:`check_kind`.
+    """Call :func:`check_kind`, then scikit-learn's function of the same name.
 
     Parameters
     ----------
     estimator : object
-        Whose data these are.
+        Estimator whose data are validated.
     X, y : array-like
-        ``y`` where there is one.
+        Data; ``y`` is optional.
     how
-        As in scikit-learn.
+        Options of scikit-learn's function.
     """
     check_kind(X, "X")
     for targets in y:
@@ -27,7 +27,7 @@ def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
 
 
 def check_kind(data: Any, name: str) -> None:
-    """Raise a ValueError on what would be misread, or not read at all."""
+    """Raise a ValueError if the data would be misread, or not read at all."""
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         raise ValueError(
             f"{name} is a masked array, whose mask would be ignored: leave the rows "
@@ -45,9 +45,10 @@ def check_kind(data: Any, name: str) -> None:
 
 
 def _check_times(data: Any, name: str, is_frame: bool) -> None:
-    """Raise a ValueError on dates and durations, whose numbers hang on their storage.
+    """Raise a ValueError on dates and durations.
 
-    The same day is one number in nanoseconds and another in microseconds.
+    Their numbers depend on the storage: the same day is one number in nanoseconds and
+    another in microseconds.
     """
     if is_frame:
         dtypes = zip(data.columns, data.dtypes, strict=True)
@@ -64,6 +65,6 @@ def _check_times(data: Any, name: str, is_frame: bool) -> None:
 
 
 def _is_time(dtype: Any) -> bool:
-    if hasattr(dtype, "is_temporal"):  # of polars
+    if hasattr(dtype, "is_temporal"):  # polars
         return bool(dtype.is_temporal())
     return getattr(dtype, "kind", "") in ("m", "M")

@@ -1,4 +1,4 @@
-"""From an estimator's kernel or dictionary to the functions it stands for."""
+"""Turn the kernel or dictionary of an estimator into functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pursuit.dictionaries import Dictionary, OneKernel, Precomputed, Sample
 from pursuit.functions import Functions
 from pursuit.kernels import Kernel
 
-# What a dictionary replaces.
+# Parameters that a dictionary replaces, with their defaults.
 _KERNEL_DEFAULTS = {"kernel": "rbf", "gamma": "cv", "degree": 3, "coef0": 0.0}
 
 
@@ -25,7 +25,7 @@ def is_precomputed(estimator: Any) -> bool:
 
 
 def dictionary_of(estimator: Any) -> Dictionary:
-    """Return the dictionary that was given, or that the kernel stands for."""
+    """Return the given dictionary, or the one that the kernel stands for."""
     kernel, dictionary = estimator.kernel, estimator.dictionary
     if dictionary is None:
         if is_precomputed(estimator):
@@ -69,13 +69,16 @@ def learned(dictionary: Dictionary, sample: Sample) -> list[Functions]:
 def relearner(
     dictionary: Dictionary, sample: Sample
 ) -> Callable[[np.ndarray], list[Functions]] | None:
-    """Return what makes the functions without the targets of rows of weight zero."""
+    """Return a function that learns the atoms without the targets of some rows.
+
+    Rows of weight zero are held out. None if the dictionary does not use the targets.
+    """
     if not dictionary.learns_from_targets:
         return None
     found: dict[bytes, list[Functions]] = {}
 
     def relearn(weight: np.ndarray) -> list[Functions]:
-        # Every width and ridge asks again for the same folds.
+        # The same folds come again for every width and ridge.
         seen = weight.tobytes()
         if seen not in found:
             found[seen] = learned(dictionary, replace(sample, seen=weight))
@@ -90,7 +93,7 @@ def sets_of_atoms(functions: Functions, set_of_row: np.ndarray) -> np.ndarray:
 
 
 def labels(functions: Functions) -> np.ndarray:
-    """Return the rows of the atoms where each has its own, or else their places."""
+    """Return the row of each atom if these are all different, else its position."""
     rows = functions.rows
     has_own = np.all(rows >= 0) and len(np.unique(rows)) == len(rows)
     return rows if has_own else np.arange(len(rows))

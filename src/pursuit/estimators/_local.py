@@ -1,4 +1,4 @@
-"""What the classifiers by local subspaces share."""
+"""Base class of the classifiers by local subspaces."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from ._targets import class_codes
 
 
 class BaseLocal(ClassifierMixin, BaseEstimator):
-    """A classifier by the nearest of the classes' local subspaces.
+    """Classifier by the nearest local subspace.
 
-    A subclass says which: `_penalties` and `_shape`.
+    Subclasses define the subspace by `_penalties` and `_shape`.
     """
 
     n_neighbors: Any
@@ -62,7 +62,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     @without_weights("KMPClassifier and DensityClassifier")
     def fit(self, X: Any, y: Any, graph: Any = None) -> Any:
-        """Keep the reference points; choose by leave-one-out what is to be chosen.
+        """Store the reference points, and choose what is "auto" by leave-one-out.
 
         Parameters
         ----------
@@ -71,10 +71,10 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels.
         graph : sparse matrix of shape (n_samples, n_samples), optional
-            Distances to near training points, to be used instead of a search for the
-            leave-one-out choices.  The entries of a point itself and of rows equal to
-            it are ignored; where fewer than `n_neighbors` points of a class are
-            stored, fewer are used.
+            Distances to near training points, used instead of a search for the
+            leave-one-out choices. Entries of the point itself and of rows equal to it
+            are ignored. If fewer than `n_neighbors` points of a class are stored,
+            fewer are used.
 
         Returns
         -------
@@ -96,8 +96,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         check_shared(self, least_left_out=0)
         if self._is_auto() and self.loo_samples == 0:
             raise ValueError(
-                "loo_samples=0 leaves nothing to choose 'auto' parameters by: give "
-                "numbers for n_neighbors and penalty, or a positive loo_samples."
+                "loo_samples=0 leaves no points by which to choose 'auto' parameters: "
+                "give numbers for n_neighbors and penalty, or a positive loo_samples."
             )
         self._check_tangents(n_samples)
 
@@ -115,7 +115,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     def _set_reference(self, X: np.ndarray, codes: np.ndarray) -> None:
         rows, n_classes = self.reference_, len(self.classes_)
-        # A copy, so that changes of the caller's X do not reach the model.
+        # A copy, so that later changes of the caller's X do not affect the model.
         self._points = X[rows]
         self._codes = codes[rows]
         sizes = np.bincount(self._codes, minlength=n_classes)
@@ -139,21 +139,21 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         return is_word(self.n_neighbors, "auto")
 
     def _numbers(self) -> np.ndarray:
-        """Return the numbers of neighbours to be compared, or the only one."""
+        """Return the numbers of neighbors to compare, or the single one given."""
         largest = self._search.largest
         if not is_word(self.n_neighbors, "auto"):
             return np.array([min(int(self.n_neighbors), largest)])
         return np.arange(1, min(MOST_NEIGHBORS, largest) + 1)
 
     def _penalties(self) -> np.ndarray:
-        """Return the penalties to be compared, or the only one."""
+        """Return the penalties to compare, or the single one given."""
         raise NotImplementedError
 
     def _shape(self, penalty: float) -> Hyperplanes | Hulls:
         raise NotImplementedError
 
     def _choose(self, X: np.ndarray, codes: np.ndarray, graph: Any) -> None:
-        """Set the number of neighbours, the penalty and the temperature."""
+        """Set the number of neighbors, the penalty and the temperature."""
         penalties, numbers = self._penalties(), self._numbers()
         most = int(numbers[-1])
         self.loo_table_ = None
@@ -182,7 +182,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             self.temperature_ = temperature(found, codes[rows])
 
     def _set_penalty(self, penalty: float) -> None:
-        """Keep the chosen penalty, where there is such a thing."""
+        """Store the chosen penalty, if the subspaces have one."""
 
     def _left_out_rows(self, n_samples: int) -> np.ndarray:
         n = min(self.loo_samples, n_samples)
@@ -192,9 +192,10 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
     def _leaving_out(
         self, X: np.ndarray, rows: np.ndarray, graph: Any, n_neighbors: int
     ) -> Find:
-        """Return the neighbourhoods of training points without rows equal to them.
+        """Return a finder of neighborhoods that leaves out rows equal to the query.
 
-        They are found once and kept, unless that takes more than half of the memory.
+        The neighborhoods are found once and kept, unless that takes more than half of
+        the memory.
         """
         sets = rows_left_out_together(X, self.reference_)
         left_out = LeftOut(sets[self.reference_], sets[rows])
@@ -223,19 +224,19 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Points.
         graph : sparse matrix of shape (n_samples, n_training_samples), optional
-            Distances to near training points, to be used instead of a search.  Where
-            fewer than `n_neighbors_` points of a class are stored, fewer are used.
+            Distances to near training points, used instead of a search. If fewer than
+            `n_neighbors_` points of a class are stored, fewer are used.
 
         Returns
         -------
         distances : ndarray of shape (n_samples, n_classes)
-            Exact, in double precision; infinite for a class without a neighbour in
-            `graph`.
+            Exact distances in double precision; infinite for a class without a
+            neighbor in `graph`.
         """
         return self._distances(X, graph)[0]
 
     def decision_function(self, X: Any, graph: Any = None) -> np.ndarray:
-        """Return the negative distances, ties broken.
+        """Return the negative distances, with ties broken.
 
         Parameters
         ----------
@@ -247,8 +248,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Minus the distance to each class, less 1e-9 of the distance to its nearest
-            point; for two classes the difference, positive for ``classes_[1]``.
+            Negative distance to each class, minus 1e-9 of the distance to its nearest
+            point; for two classes their difference, positive for ``classes_[1]``.
         """
         found = scores(*self._distances(X, graph))
         return found[:, 0] - found[:, 1] if len(self.classes_) == 2 else -found
@@ -266,8 +267,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Class labels.  The choice is that of :meth:`decision_function`, though
-            most distances need only be bounded for it.
+            Class labels. They agree with :meth:`decision_function`, although most
+            distances are only bounded.
         """
         X = self._validated(X)
         find = self._finder(X, graph)
@@ -275,7 +276,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             return self.classes_[self._fitted_model().nearest_class(X, find)]
 
     def _has_temperature(self) -> bool:
-        """Return whether there are probabilities, or will be after a fit."""
+        """Return whether the model has probabilities, or will have after a fit."""
         if hasattr(self, "temperature_"):
             return self.temperature_ is not None
         return bool(self.loo_samples != 0)
@@ -294,9 +295,9 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            ``softmax(-distance / temperature_)``.  The temperature is the likeliest
-            one for left-out training points, so the probabilities are calibrated as a
-            whole; they do not come from a model of the classes' densities.
+            ``softmax(-distance / temperature_)``. The temperature maximizes the
+            likelihood of left-out training points, so the probabilities are calibrated
+            on the whole. They do not come from a model of the class densities.
         """
         found = scores(*self._distances(X, graph))
         return softmax(-found / self.temperature_, axis=1)
@@ -350,7 +351,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         graph_rows: np.ndarray | None = None,
         left_out: LeftOut | None = None,
     ) -> Find:
-        """Return what finds neighbourhoods of rows of X: the search, or the graph."""
+        """Return the finder of neighborhoods of rows of X, by search or by graph."""
         if graph is None:
             return lambda s, k: self._search.find(
                 X[s], k, None if left_out is None else left_out[s]

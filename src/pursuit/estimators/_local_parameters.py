@@ -1,4 +1,4 @@
-"""Parameters of the neighbour estimators: checks, threads, reference points."""
+"""Parameters of the neighbor estimators: checks, threads, reference points."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from pursuit._threads import allowed_threads, limited
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
-# The largest number of neighbours that "auto" compares.
+# Largest number of neighbors that "auto" compares.
 MOST_NEIGHBORS = 80
-# So few different rows, each there so often, are categories.
+# At most so many different rows, with on average so many copies, are categories.
 _FEW_ROWS, _MANY_COPIES = 50, 5
 
 
 def without_weights(others: str) -> Callable[[Fit], Fit]:
-    """Return a decorator of ``fit`` that says so where weights are given.
+    """Return a decorator of ``fit`` that raises an error if weights are given.
 
-    The signature is left as it is: a parameter would tell scikit-learn that there are
-    weights.  ``others`` names models that take some.
+    The signature does not change: a parameter would tell scikit-learn that weights are
+    supported. ``others`` names models that support them.
     """
 
     def decorate(fit: Fit) -> Fit:
@@ -45,8 +45,8 @@ def without_weights(others: str) -> Callable[[Fit], Fit]:
         def fit_without(self: Any, *args: Any, **kwargs: Any) -> Any:
             if "sample_weight" in kwargs:
                 raise TypeError(
-                    f"{type(self).__name__}.fit() takes no sample_weight: neighbours "
-                    f"have no weights. {others} take some."
+                    f"{type(self).__name__}.fit() does not support sample_weight; "
+                    f"{others} do."
                 )
             return fit(self, *args, **kwargs)
 
@@ -56,7 +56,7 @@ def without_weights(others: str) -> Callable[[Fit], Fit]:
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Return how many threads to use; None: as many as BLAS may."""
+    """Return the number of threads to use; None takes as many as BLAS may use."""
     if n_jobs is None:
         return allowed_threads()
     check_jobs(n_jobs)
@@ -64,12 +64,12 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 def limited_threads(n_jobs: int | None) -> Any:
-    """Hold scikit-learn's search to the threads that ``n_jobs`` allows."""
+    """Limit scikit-learn's search to the threads that ``n_jobs`` allows."""
     return nullcontext() if n_jobs is None else limited(thread_count(n_jobs))
 
 
 def check_shared(estimator: Any, least_left_out: int) -> None:
-    """Raise a ValueError if a parameter that all neighbour estimators have is wrong."""
+    """Raise a ValueError if a parameter shared by the neighbor estimators is wrong."""
     whole_number("n_neighbors", estimator.n_neighbors, 1, ("auto",))
     whole_number("loo_samples", estimator.loo_samples, least_left_out)
     budget(estimator.max_memory)
@@ -80,7 +80,7 @@ def check_shared(estimator: Any, least_left_out: int) -> None:
 
 
 def check_search(search: Any) -> None:
-    """Raise a ValueError unless ``search`` can find neighbours."""
+    """Raise a ValueError unless ``search`` can find neighbors."""
     if inspect.isclass(search):
         raise ValueError(
             f"search={search!r} is a class: give an instance, {search.__name__}(...)."
@@ -103,11 +103,11 @@ def check_penalty(penalty: Any) -> None:
 
 
 def checked_graph(graph: Any, n_rows: int, n_columns: int) -> Any:
-    """Return a sparse graph of distances as CSR, or say what is wrong with it."""
+    """Return a sparse graph of distances as CSR, or raise a ValueError."""
     if not sparse.issparse(graph) or graph.shape != (n_rows, n_columns):
         raise ValueError(
             f"graph must be a sparse matrix of shape ({n_rows}, {n_columns}): one row "
-            "a point, one column a training point of fit; got "
+            "per point, one column per training point; got "
             f"{type(graph).__name__} of shape {np.shape(graph)}."
         )
     csr = sparse.csr_array(graph)
@@ -140,11 +140,11 @@ def reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def rows_left_out_together(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Return the sets (n,) of training rows of which none is the others' neighbour.
+    """Return for each training row (n,) the set with which it is left out.
 
-    Equal rows: a left-out row whose copy stays would be its own neighbour.  Where
-    inputs are a few categories, whoever predicts meets the same rows again, and each
-    row is left out alone, as it is where the reference points are all equal.
+    Equal rows form a set: otherwise a row would be its own neighbor through a copy. If
+    the data are a few categories, new points equal training rows anyway, and each row
+    is left out alone, as it is if all reference points are equal.
     """
     first, sets = distinct_rows(X, np.ones(len(X)))
     n = len(first)
@@ -155,7 +155,7 @@ def rows_left_out_together(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
 
 
 def _row_numbers(given: Any, n_rows: int) -> np.ndarray | None:
-    """Return the rows of indices or of a mask; None if they are no rows."""
+    """Return row numbers from indices or a mask; None if they are invalid."""
     rows = np.asarray(given)
     if rows.dtype == bool and rows.shape == (n_rows,):
         return np.flatnonzero(rows)
@@ -194,7 +194,7 @@ def _support_rows(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _are_others(rows: np.ndarray, model: Any, X: np.ndarray) -> bool:
-    """Return whether the model's support vectors are not these rows of X."""
+    """Return whether the model's support vectors differ from these rows of X."""
     vectors = getattr(model, "support_vectors_", np.empty(0))
     is_told = np.shape(vectors) == (len(rows), X.shape[1])
     return is_told and not np.allclose(X[rows], vectors)

@@ -1,4 +1,4 @@
-"""What the densities made of local Gaussians share: fitting, scores, samples."""
+"""Base class of the mixtures of local Gaussians: fitting, scores, samples."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ from ._densities import ScoredDensity, check_bandwidth
 from ._inputs import validate_data
 from ._weights import check_sample_weight
 
-# Numbers of neighbours that `tuning_grid` offers.
+# Numbers of neighbors that `tuning_grid` offers.
 GRID_NEIGHBOURS = (8, 16, 32)
 
-# σ where the data do not tell: a single row, or all rows equal.
+# σ if the data have no scale: a single row, or all rows equal.
 _NO_SCALE = 1.0
 
 
 @dataclass(frozen=True)
 class _Training:
-    """The different rows of positive weight, as given and in their frame.
+    """Distinct rows of positive weight, as given and in their frame.
 
     Attributes
     ----------
     rows : ndarray of shape (l, n)
-        As given.
+        Rows as given.
     X : ndarray of shape (l, n)
-        In the frame.
+        Rows in the frame.
     counts : ndarray of shape (l,)
         Summed weights of the equal rows.
     set_of_row : ndarray of int of shape (n_samples,)
-        Which of them each training row is; -1 for weight 0.
+        Index of the distinct row that each training row equals; -1 for weight 0.
     frame : Frame
     """
 
@@ -85,7 +85,7 @@ class _Training:
         return cls(rows, frame.inside(rows), counts, set_of_row, frame)
 
     def some_rows(self) -> np.ndarray:
-        """Return the rows that a search leaves out: all, or those of low digests."""
+        """Return the rows that a search leaves out: all, or a random sample."""
         everything = np.arange(len(self.rows))
         if len(everything) <= LEFT_OUT_ROWS:
             return everything
@@ -94,7 +94,7 @@ class _Training:
 
 
 class LocalGaussianMixture(ScoredDensity):
-    """What the mixtures share; a subclass says what its parameters ask for."""
+    """Mixture of local Gaussians; subclasses interpret their parameters."""
 
     def _fit(
         self,
@@ -120,7 +120,7 @@ class LocalGaussianMixture(ScoredDensity):
         k, d, sigma = self._tuned(n_neighbors, n_components, bandwidth, memory, limit)
         is_found = _is_auto(n_neighbors) and kernel is None
         if k is not None and (is_found or np.all(data.counts == 1.0)):
-            k = min(k, len(data.X) - 1)  # more than there are is the same
+            k = min(k, len(data.X) - 1)  # at most all other rows
         self.n_neighbors_, self.n_components_, self.bandwidth_ = k, d, sigma
         self._gaussians = LocalGaussians(
             data.X,
@@ -162,7 +162,7 @@ class LocalGaussianMixture(ScoredDensity):
     def _neighbourhoods(
         self, k: int | None, is_found: bool, memory: int, limit: int
     ) -> Neighbourhoods:
-        """Return the neighbourhoods, counting as the search did if that found k."""
+        """Return the neighborhoods; rows count once each if a search found k."""
         data = self._data
         counts = np.ones(len(data.X)) if is_found else data.counts
         return find_neighbourhoods(
@@ -194,16 +194,16 @@ class LocalGaussianMixture(ScoredDensity):
         return self._gaussians.log_density(frame.inside(X)) - frame.log_volume
 
     def loo_score_samples(self) -> np.ndarray:
-        """Return the log-density of each training row, fitted without it.
+        """Return the log-density of each training row, fitted without that row.
 
-        The parameters stay as fitted. A row is left out of the neighbourhoods that
-        it shaped too. Equal rows are left out together. Gaussians have the weights of
-        their rows; in the neighbourhoods that shape them, each row counts once.
+        The parameters stay as fitted. A row is also left out of the neighborhoods that
+        it shaped. Equal rows are left out together. Gaussians have the weights of
+        their rows; in the neighborhoods that shape them, each row counts once.
 
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
-            -inf where there is no other row, NaN for rows of weight 0.
+            -inf if there is no other row, NaN for rows of weight 0.
         """
         check_is_fitted(self)
         data, mixture = self._data, self._gaussians
@@ -220,8 +220,8 @@ class LocalGaussianMixture(ScoredDensity):
     def tuning_grid(self, X: Any) -> dict[str, list[Any]]:
         """Return values to compare for the parameters that are "auto".
 
-        For searches by another criterion than the likelihood, such as the error of a
-        classifier made of several densities.
+        The grid is for searches by a criterion other than the likelihood, such as the
+        error of a classifier made of several densities.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class LocalGaussianMixture(ScoredDensity):
         Returns
         -------
         grid : dict of lists
-            As `GridSearchCV` takes it; empty if nothing is "auto".
+            Grid for `GridSearchCV`; empty if nothing is "auto".
         """
         X = check_array(X, dtype=np.float64)
         data = _Training.of(X, np.ones(len(X)))
@@ -248,14 +248,14 @@ class LocalGaussianMixture(ScoredDensity):
         return {name: v for name, v in values.items() if _is_auto(mine.get(name))}
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Return random points of the density.
+        """Return random points drawn from the density.
 
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of points.
         random_state : int, RandomState instance or None, default=None
-            The source of chance.
+            Seed or generator of random numbers.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""From an estimator's parameters to a plan: every check, name and default, once."""
+"""Check the parameters of a KMP estimator and resolve them into a plan."""
 
 from __future__ import annotations
 
@@ -33,43 +33,43 @@ from ._splits import check_groups, held_out_rows
 
 # Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-# The smallest that is tried, for as long as smaller ones are better.
+# Smallest ridge tried, as long as smaller ones are better.
 LEAST_ALPHA = 1e-8
-# Other losses, flat where least squares are steep, want stronger ones.
+# Other losses, flat where the squared loss is steep, need stronger ridges.
 LOSS_RIDGE = 10.0
 
-# Above this many rows, "cv" holds out one part instead of trying k folds.
+# Above this many rows, "cv" holds out one part instead of using k folds.
 CV_ROWS = 10_000
 
-# Of more than this many rows, "auto" makes so many the candidates; fewer where their
-# values on all rows would be more than so many, and at least two for each step.
+# Maximum number of candidates with "auto", and of their values on all rows; there are
+# at least two candidates for each step.
 AUTO_CANDIDATES, AUTO_VALUES = 10_000, 5 * 10**8
 
-# What tells turns from folds: seeds are smaller.
+# Added to the seed of the folds (which is smaller) to get another seed for the turns.
 _TURNS = 1 << 32
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is to be fitted, checked and encoded.
+    """Data and targets of a fit, checked and encoded.
 
     Attributes
     ----------
     X : array or CSR of shape (l, d)
     Y : ndarray of shape (T, l)
-        The targets.
+        Targets.
     folded : ndarray of shape (l,)
-        What folds are balanced in: class codes, or a target.
+        Variable in which folds are balanced: class codes, or a target.
     weight : ndarray of shape (l,)
     groups : array-like or None
-        What a splitter is to keep together.
+        Groups that a splitter keeps together.
     loss : Loss
     score : Judge or None
-        Judges held-out rows instead of the loss.
+        Score of held-out rows, used instead of the loss.
     is_class : bool
-        Whether the targets stand for classes.
+        Whether the targets encode classes.
     is_shared : bool
-        One support for all outputs, or one for each.
+        Whether all outputs share one support.
     """
 
     X: Any
@@ -84,7 +84,7 @@ class Task:
 
 
 def make_plan(estimator: Any, task: Task) -> Plan:
-    """Return what the estimator's parameters ask for on these data."""
+    """Return the plan that the estimator's parameters define on these data."""
     _settings.check_words(estimator)
     _settings.check_loss_words(estimator, task.loss, task.score)
     check_groups(estimator, task.groups)
@@ -128,7 +128,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
         is_class=task.is_class,
         is_shared=task.is_shared,
         n_redrawn=n_redrawn,
-        # Drawn where it is used only: None stands for a generator that others share.
+        # Drawn only if used: with None, the generator is shared with other code.
         seed=0 if n_redrawn is None else _drawn_seed(rng),
         memory=budget(estimator.max_memory),
         dtype=_settings.dtype(estimator.dtype),
@@ -138,7 +138,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
 
 
 def _sample(estimator: Any, task: Task, rows: np.ndarray, seed: int) -> Sample:
-    """Return what the dictionary may learn from; ``rows`` are its candidates."""
+    """Return the data for the dictionary to learn from; ``rows`` are the candidates."""
     codes = task.folded.astype(int) if task.is_class else None
     return Sample(
         X=task.X,
@@ -164,7 +164,7 @@ def _folds(
     seed: int,
     compares: bool,
 ) -> list[np.ndarray]:
-    """Return the folds, none where neither size nor width and ridge need any."""
+    """Return the folds; none if neither the size nor width and ridge need them."""
     if selection not in ("cv", "validation") and not compares:
         return []
     y, weight, groups = task.folded, task.weight, task.groups
@@ -174,7 +174,7 @@ def _folds(
 
 
 def _middle_three(n: int) -> range:
-    """Return with which of the widths the search begins."""
+    """Return the indices of the three middle widths, with which the search begins."""
     middle = (n - 1) // 2
     return range(max(0, middle - 1), min(n, middle + 2))
 
@@ -186,7 +186,7 @@ def _candidates(
     turns: np.ndarray,
     rng: np.random.RandomState,
 ) -> tuple[np.ndarray, int | None]:
-    """Return which distinct rows may be chosen, and how many are drawn at each step."""
+    """Return the distinct rows that may be chosen, and how many each step draws."""
     value, n_distinct = estimator.n_candidates, len(distinct)
     every = np.arange(n_distinct)
     if value is None or is_word(value, "auto"):
@@ -198,21 +198,21 @@ def _candidates(
     n = min(row_count("n_candidates", value, n_distinct, words), n_distinct)
     if estimator.redraw_candidates:
         return every, n
-    # By content, so that neither the order of rows nor repeated rows matter.
+    # Draw by content, so that neither the order of rows nor repeated rows matter.
     digests = row_digests(contents, distinct, _drawn_seed(rng))
     return np.sort(np.argsort(digests)[:n]), None
 
 
 def _auto(estimator: Any, n_distinct: int) -> int:
-    """Return how many candidates there are unless a number is given."""
+    """Return the default number of candidates."""
     least = 2 * _settings.wanted_steps(estimator, n_distinct)
     return max(least, min(AUTO_CANDIDATES, AUTO_VALUES // n_distinct))
 
 
 def _turns(contents: Any, distinct: np.ndarray, seed: int) -> np.ndarray:
-    """Return when each of the distinct rows has its turn, where only some serve."""
+    """Return the random priority of each distinct row, used to draw subsamples."""
     turns = np.empty(len(distinct), dtype=np.int64)
-    # Another draw than that of the folds, which would hold the first ones out together.
+    # Unlike the folds' digests: otherwise one fold would hold out all the first rows.
     order = np.argsort(row_digests(contents, distinct, seed + _TURNS))
     turns[order] = np.arange(len(distinct))
     return turns
@@ -223,7 +223,7 @@ def _drawn_seed(rng: np.random.RandomState) -> int:
 
 
 def _selection(estimator: Any, n_distinct: int) -> str | None:
-    """Return how the size is chosen: many rows are not tried in folds."""
+    """Return how the size is chosen: "cv" becomes "validation" on many rows."""
     is_large = n_distinct > CV_ROWS and isinstance(estimator.cv, WHOLE)
     if estimator.selection == "cv" and is_large:
         return "validation"
@@ -233,7 +233,7 @@ def _selection(estimator: Any, n_distinct: int) -> str | None:
 def _alphas(
     alpha: Any, task: Task, dictionary: Functions, n_distinct: int
 ) -> tuple[list[float], float]:
-    """Return the ridges to compare, or the only one, and how low a search may go."""
+    """Return the ridges to compare, or the one given, and the smallest to try."""
     if not is_word(alpha, "cv"):
         value = _settings.number("alpha", alpha, low=0.0, word="cv")
         return [value], value
@@ -256,9 +256,9 @@ def _alphas(
 
 
 def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:
-    """Return the loss's typical curvature at the start, that of squared loss being 1.
+    """Return the typical curvature of the loss at the start; 1 for the squared loss.
 
-    A loss s times as curved takes a ridge s times as large for the same effect.
+    A loss s times as curved needs a ridge s times as large for the same effect.
     """
     F = np.broadcast_to(loss.start(Y, weight)[:, None], Y.shape)
     half = 0.5 * loss.weights(Y, np.array(F)).mean(axis=0)

@@ -1,4 +1,4 @@
-"""The parameters of a pursuit that speak for themselves: each checked, and resolved."""
+"""Check and resolve the simple parameters of the KMP estimators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SELECTIONS = ("cv", "loo", "validation", "bound", None)
 
 
 def check_words(estimator: Any) -> None:
-    """Check the parameters that are words or flags, and that they go together."""
+    """Check the parameters that are words or flags, and their combinations."""
     check_choice("method", estimator.method, METHODS)
     check_choice("selection", estimator.selection, SELECTIONS)
     for name in ("fit_intercept", "redraw_candidates"):
@@ -49,7 +49,7 @@ def check_words(estimator: Any) -> None:
 
 
 def check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
-    """Check what has to do with the loss, and that it goes together."""
+    """Check the parameters that depend on the loss, and their combinations."""
     every = estimator.backfit_every
     if not is_whole(every, 1):
         raise ValueError(
@@ -73,7 +73,7 @@ def check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
 def number(
     name: str, value: Any, low: float, high: float = np.inf, word: str | None = None
 ) -> float:
-    """Return a number in the range; ``word`` is what may be said instead of one."""
+    """Return a number in the range; ``word`` is an alternative named in the error."""
     if not is_number(value) or not low <= value <= high or not np.isfinite(value):
         upper = "" if high == np.inf else f" and at most {high:g}"
         instead = "" if word is None else f", or {word!r}"
@@ -85,7 +85,7 @@ def number(
 
 
 def wanted_steps(estimator: Any, n_distinct: int) -> int:
-    """Return how many steps are wanted, even if there are fewer candidates."""
+    """Return the number of steps asked for, even if there are fewer candidates."""
     value = estimator.max_support
     if value is None:
         return int(np.clip(10 * np.sqrt(n_distinct), 100, 1000))
@@ -93,9 +93,9 @@ def wanted_steps(estimator: Any, n_distinct: int) -> int:
 
 
 def max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
-    """Return how many steps there may be."""
+    """Return the maximum number of steps."""
     wanted = wanted_steps(estimator, n_distinct)
-    # The basic method may come back to a point any number of times.
+    # The basic method may choose a point any number of times.
     return wanted if estimator.method == "basic" else min(wanted, n_candidates)
 
 
@@ -110,14 +110,14 @@ def tol(value: Any) -> float:
 
 
 def tolerance(value: Any) -> float | str:
-    """Return how much worse than the best a smaller size may be."""
+    """Return by how much the error of a smaller size may exceed the lowest."""
     if is_word(value, "1se"):
         return "1se"
     return number("size_tolerance", value, low=0.0, word="1se")
 
 
 def patience(value: Any, selection: str | None) -> Patience:
-    """Return when a size that may be the best is waited for no longer."""
+    """Return the number of steps without improvement after which a path stops."""
     if value is None:
         return Patience(5) if selection == "loo" else CV_PATIENCE
     if not is_whole(value, 1):
@@ -128,7 +128,7 @@ def patience(value: Any, selection: str | None) -> Patience:
 
 
 def bound(estimator: Any, is_class: bool, n_outputs: int, loss: Loss) -> BoundRule:
-    """Return which bound chooses the size; where one does, it must suit the task."""
+    """Return the bound that chooses the size; raise if it does not suit the task."""
     check_choice("bound", estimator.bound, ("auto", *KINDS))
     alpha = estimator.bound_alpha
     if alpha is not None:
@@ -149,7 +149,7 @@ def bound(estimator: Any, is_class: bool, n_outputs: int, loss: Loss) -> BoundRu
 
 
 def dtype(value: Any) -> np.dtype:
-    """Return in which type kernel values are stored."""
+    """Return the type in which kernel values are stored."""
     for known in (np.dtype("float64"), np.dtype("float32")):
         try:
             if value is not None and np.dtype(value) == known:

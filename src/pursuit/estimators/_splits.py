@@ -1,4 +1,4 @@
-"""Which rows are held out: the estimator's own folds, or those that it was given."""
+"""Rows to hold out: the estimator's own folds, or those given as `cv`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
 
 
 def check_groups(estimator: Any, groups: Any) -> None:
-    """Raise a ValueError if there are groups that nothing would look at."""
+    """Raise a ValueError if groups are given but would be ignored."""
     if groups is None:
         return
     if not hasattr(estimator.cv, "split"):
@@ -24,7 +24,7 @@ def check_groups(estimator: Any, groups: Any) -> None:
         )
     if estimator.selection in ("validation", "loo"):
         raise ValueError(
-            f"selection={estimator.selection!r} leaves rows out without a look at "
+            f"selection={estimator.selection!r} leaves rows out without regard to "
             "groups: use selection='cv'."
         )
 
@@ -40,10 +40,10 @@ def held_out_rows(
     seed: int,
     is_class: bool,
 ) -> list[np.ndarray]:
-    """Return the held-out rows of each fold; none where the rows are too few.
+    """Return the held-out rows of each fold; none if there are too few rows.
 
-    ``contents`` is what tells rows apart, None if only their places do; ``y`` (l,) is
-    what folds are balanced in.
+    ``contents`` tells equal rows apart from others, None if rows differ by their index
+    only; the folds are balanced in ``y`` (l,).
     """
     if selection == "validation":
         share = probability("validation_fraction", estimator.validation_fraction)
@@ -124,13 +124,13 @@ def _fold(cv: Any, pair: Any, n_rows: int) -> np.ndarray:
 
 
 def _indices(cv: Any, rows: Any, n_rows: int) -> np.ndarray:
-    """Return the numbers of the rows that indices or a mask stand for."""
+    """Return row numbers from indices or a mask."""
     try:
         return np.arange(n_rows)[np.asarray(rows, dtype=None if len(rows) else int)]
     except (TypeError, IndexError):
         raise ValueError(
-            f"cv={_short(cv)} has a split that is no set of rows: indices from 0 to "
-            f"{n_rows - 1} are wanted, or a mask of {n_rows} values, not "
+            f"cv={_short(cv)} has a split that is not a set of rows: expected indices "
+            f"from 0 to {n_rows - 1}, or a mask of {n_rows} values, got "
             f"{_short(rows)}."
         ) from None
 
@@ -140,6 +140,6 @@ def _has_weight_on_both_sides(fold: np.ndarray, weight: np.ndarray) -> bool:
 
 
 def _short(value: Any) -> str:
-    """Return the beginning of what a value shows: lists of rows are long."""
+    """Return the beginning of the value's representation: lists of rows are long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:60]} …"

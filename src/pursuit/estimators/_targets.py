@@ -1,4 +1,4 @@
-"""What is asked of targets: numbers of a fit scale, or classes."""
+"""Check targets: numbers of a suitable scale, or classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
-# Targets that vary, but by less than this, have squares that underflow.
+# The squares of targets that vary by less than this underflow.
 _SMALLEST_SPREAD = 1e-140
 
 
@@ -16,9 +16,9 @@ _SMALLEST_SPREAD = 1e-140
 
 
 def as_numbers(y: Any) -> Any:
-    """Return targets with numbers for words and objects, or say that they are none.
+    """Convert strings and objects to numbers, or raise a ValueError.
 
-    What is missing becomes NaN, which scikit-learn's checks refuse.
+    Missing values become NaN, which scikit-learn's checks reject.
     """
     if sparse.issparse(y):
         raise TypeError("y is sparse, but dense targets are required: use y.toarray().")
@@ -26,23 +26,23 @@ def as_numbers(y: Any) -> Any:
     if y is None or values.dtype.kind not in "OSU":
         return y
     try:
-        if hasattr(y, "isna"):  # of pandas, whose NA is no number
+        if hasattr(y, "isna"):  # pandas, whose NA is not a number
             return y.to_numpy(np.float64, na_value=np.nan)
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"y holds what is no number ({error}): a regressor needs numbers; for "
-            "classes take a classifier, such as KMPClassifier."
+            f"y holds values that are not numbers ({error}): a regressor needs "
+            "numbers; for classes use a classifier, such as KMPClassifier."
         ) from error
 
 
 def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> None:
-    """Raise a ValueError unless sums of squares of the targets are numbers.
+    """Raise a ValueError if sums of squares of the targets over- or underflow.
 
     Parameters
     ----------
     Y : ndarray of shape (n, T)
-        Of rows that count.
+        Targets of the rows of positive weight.
     weight : ndarray
     is_centred : bool
         Whether a constant is fitted, so that only differences matter.
@@ -63,7 +63,7 @@ def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> N
 
 
 def n_targets(y: Any) -> int:
-    """Return how many columns y has, as far as can be told before it is checked."""
+    """Return the number of columns of an unchecked y, as far as it can be told."""
     first = y[0] if isinstance(y, list | tuple) and len(y) else 0.0
     shape: Any = getattr(y, "shape", (1, *np.shape(first)))
     return int(shape[1]) if len(shape) > 1 else 1
@@ -73,7 +73,7 @@ def n_targets(y: Any) -> int:
 
 
 def class_codes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes in order, and each row's place among them."""
+    """Return the sorted classes, and the index of each row's class."""
     if y.dtype.kind == "O" and any(label is None for label in y):
         raise ValueError("y has labels that are missing (None): leave these rows out.")
     try:

@@ -1,4 +1,4 @@
-"""The two views of canonical correlations: kernels, variates, names of the second."""
+"""The two views of SparseKernelCCA: kernels, variates, names of the second view."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from ._components import (
 )
 from ._inputs import check_kind
 
-# What users call them.
+# Names of the views in error messages.
 NAMES = ("X", "y")
 
 
 class SecondView(TransformerMixin, BaseEstimator):
-    """The other view: the names of its features, and frames of its variates.
+    """Feature names and output frames of the second view.
 
-    scikit-learn looks after these for the first argument of an estimator's methods;
-    here the second view is that.
+    scikit-learn handles these for the first argument of an estimator's methods; here
+    the second view is the first argument.
     """
 
     def __init__(self, n_components: int) -> None:
         self.n_components = n_components
 
     def check_names(self, y: Any, *, reset: bool) -> None:
-        """Keep the names of a frame's columns, or compare them with those kept."""
+        """Store the column names of a frame, or compare them with those stored."""
         try:
             validate_data(self, y, reset=reset, skip_check_array=True, ensure_2d=False)
         except ValueError as error:
             raise ValueError(f"In y, the second view: {error}") from error
 
     def transform(self, X: Any, scores: np.ndarray) -> Any:
-        """Return the variates of this view as ``set_output`` asks."""
+        """Return the variates of this view in the format of ``set_output``."""
         return scores
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -60,17 +60,17 @@ class View:
     ----------
     name : {"X", "y"}
     kernel : Kernel or None
-        None for kernel values computed beforehand.
+        None if precomputed.
     points : array or CSR of shape (n_support, n_features)
-        The chosen ones.
+        Chosen points.
     support : ndarray of shape (n_support,)
-        Their training rows.
+        Training rows of these points.
     n_features : int
-        The columns that the view had at the fit.
+        Number of columns of the view at fit.
     weights : ndarray of shape (n_components, n_support)
-        Of the chosen points' images in the variates.
+        Weights of the chosen points' images in the variates.
     offset : ndarray of shape (n_components,)
-        The variates' means before they were centred.
+        Means of the variates before centering.
     """
 
     name: str
@@ -95,13 +95,13 @@ class View:
 
 
 def kernel_parameters(estimator: Any) -> tuple[Any, Any]:
-    """Return what was given as the kernels of the two views."""
+    """Return the kernel parameters of the two views."""
     kernel, other = estimator.kernel, estimator.kernel_y
     return kernel, kernel if other is None else other
 
 
 def bound_kernels(estimator: Any, X: Any, Y: Any) -> tuple[Kernel | None, ...]:
-    """Return the kernels of the two views, their widths numbers."""
+    """Return the kernels of the two views, with numeric gammas."""
     gamma, other = estimator.gamma, estimator.gamma_y
     gammas = gamma, gamma if is_word(other, "same") else other
     return tuple(
@@ -113,12 +113,12 @@ def bound_kernels(estimator: Any, X: Any, Y: Any) -> tuple[Kernel | None, ...]:
 
 
 def accepted(estimator: Any, view: int) -> Any:
-    """Return which sparse format a view may have."""
+    """Return the sparse format that a view may have."""
     return False if is_precomputed(kernel_parameters(estimator)[view]) else "csr"
 
 
 def second_view(estimator: Any, y: Any) -> Any:
-    """Return the second view as rows of numbers; one column may be given flat."""
+    """Return the second view as a validated matrix; a single column may be 1-d."""
     check_kind(y, "y")
     Y = check_array(
         y,

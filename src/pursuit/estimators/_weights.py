@@ -13,12 +13,12 @@ from pursuit._parameters import is_number, is_word
 
 from ._inputs import check_kind
 
-# Sums of weights are squared.
+# Largest sum of weights whose square does not overflow.
 _LARGEST_TOTAL = 1e150
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return sample weights as a float64 array, or say what is wrong with them."""
+    """Return sample weights as a float64 array, or raise a ValueError."""
     if sample_weight is None:
         return np.ones(n_rows)
     if isinstance(sample_weight, Real):
@@ -54,11 +54,13 @@ def _numbers(sample_weight: Any) -> np.ndarray:
     except (TypeError, ValueError) as error:
         if name in str(error):
             raise
-        raise ValueError(f"sample_weight holds what is no number: {error}") from error
+        raise ValueError(
+            f"sample_weight holds values that are not numbers: {error}"
+        ) from error
 
 
 def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:
-    """Raise a ValueError unless rows of two classes, at least, have weight."""
+    """Raise a ValueError unless at least two classes have rows of positive weight."""
     present = np.unique(codes[weight > 0])
     if len(present) > 1:
         return
@@ -75,10 +77,10 @@ def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:
 def class_weights(
     class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """Return the weight of each class, or say what is wrong with one.
+    """Return the weight of each class, or raise a ValueError.
 
-    ``codes`` (l,) are the rows' places in ``classes``, ``weight`` (l,) how often each
-    row counts.
+    ``codes`` (l,) are the indices of the rows' classes, ``weight`` (l,) the sample
+    weights.
     """
     if class_weight is None:
         return np.ones(len(classes))
@@ -93,15 +95,15 @@ def class_weights(
 
 
 def _balanced(totals: np.ndarray) -> np.ndarray:
-    """Return the weights that make the classes' totals equal, and keep their sum."""
+    """Return the weights that make the class totals equal and keep their sum."""
     present = totals > 0
-    # A class of weight 0 is as if absent.
+    # A class of total weight 0 counts as absent.
     share = totals.sum() / np.count_nonzero(present)
     return np.divide(share, totals, out=np.zeros(len(totals)), where=present)
 
 
 def _of_mapping(given: Mapping[Any, Any], classes: np.ndarray) -> np.ndarray:
-    """Return the weights of the classes; one that is not mentioned has weight 1."""
+    """Return the weights of the classes; those not mentioned have weight 1."""
     known = classes.tolist()
     for label, weight in given.items():
         if not is_number(weight) or not 0 <= weight < np.inf:
@@ -110,10 +112,11 @@ def _of_mapping(given: Mapping[Any, Any], classes: np.ndarray) -> np.ndarray:
                 f"{weight!r}: weights must be finite numbers of 0 or more."
             )
     unknown = [label for label in given if label not in known]
-    # A fold may lack a class; a name that is wrong leaves another without a weight.
+    # A fold may lack a class, so an unknown label is an error only if another class is
+    # left without a weight.
     if unknown and any(label not in given for label in known):
         raise ValueError(
-            f"class_weight={given!r} mentions {unknown[0]!r}, which is no class of y: "
-            f"these are {', '.join(map(repr, known))}."
+            f"class_weight={given!r} mentions {unknown[0]!r}, which is not a class of "
+            f"y; the classes are {', '.join(map(repr, known))}."
         )
     return np.array([float(given.get(label, 1.0)) for label in known])

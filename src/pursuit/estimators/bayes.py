@@ -1,4 +1,4 @@
-"""A classifier made of any density estimator."""
+"""Classifier by Bayes' rule on any density estimator."""
 
 from __future__ import annotations
 
@@ -37,54 +37,54 @@ from ._weights import check_sample_weight
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    r"""Bayes' rule over one density a class.
+    r"""Classifier by Bayes' rule with one density per class.
 
     .. math:: P(c|x) \propto \pi_c \, p_c(x)^{1/T}
 
     Parameters
     ----------
     density : estimator
-        Any estimator with ``fit`` and ``score_samples``, of this library or another's,
-        such as `ManifoldParzen()` or scikit-learn's `KernelDensity`. A clone is fitted
-        to each class.
+        Estimator with ``fit`` and ``score_samples``, of this or another library, such
+        as `ManifoldParzen()` or scikit-learn's `KernelDensity`. A clone is fitted to
+        each class.
     priors : array-like of shape (n_classes,) or None, default=None
-        Probabilities of the classes, in sorted order of the labels. None: their
-        shares in the training data, by weight.
+        Prior probabilities of the classes, in sorted order of the labels. None takes
+        their shares of the training weight.
     temperature : float, None or "auto", default=None
-        T; None is 1. "auto" chooses it by the log-probability of rows left out: it
-        makes the probabilities honest, and changes few decisions.
+        Temperature T; None is 1. "auto" maximizes the log-probability of left-out
+        rows, which calibrates the probabilities and changes few decisions.
     param_grid : dict, list of dict, "auto" or None, default="auto"
-        Parameters of the density, shared by all classes, to compare on rows left out.
-        "auto": those that the density has as "auto", at the values its
-        ``tuning_grid`` offers. A density without that method (another library's, a
-        pipeline) is taken as it is: give the grid, in a pipeline with names such as
-        ``"manifoldparzen__bandwidth"``. None: nothing; a density whose bandwidth is
-        "auto" then chooses it for each class by likelihood, which is a poor guide to
-        the error.
+        Parameters of the density, shared by all classes, to compare on left-out rows.
+        "auto" compares the parameters that are "auto" in the density, at the values
+        of its ``tuning_grid``; a density without that method (of another library, or
+        a pipeline) is used as it is. Give the grid for those, in a pipeline with names
+        such as ``"manifoldparzen__bandwidth"``. None compares nothing; a density
+        whose bandwidth is "auto" then chooses it for each class by likelihood, which
+        is a poor guide to the error.
     tune_by : {"ancll", "error"}, default="ancll"
-        What is compared: the average negative log-probability of the right class (at
-        the best temperature, if that is "auto"), or the share of mistakes, of which
-        equal ones are told apart by the former.
+        Criterion of the comparison: the average negative conditional log-likelihood,
+        -log P of the true class (at the best temperature, if that is "auto"), or the
+        error rate, with ties broken by the former.
     n_folds : int, default=5
-        Folds in each class by which rows are left out if the density has no
-        ``loo_score_samples``. Where it has, each row is left out exactly.
+        Number of folds in each class by which rows are left out if the density has no
+        ``loo_score_samples``. If it has, each row is left out exactly.
     verbose : int or bool, default=0
-        Whether the comparison shows a progress bar.
+        Whether to show a progress bar during the comparison.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     densities_ : list of estimators
-        The density of each class.
+        Fitted density of each class.
     class_prior_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
+        Prior probabilities of the classes.
     temperature_ : float
-        T.
+        Temperature that was used.
     best_params_ : dict
-        Parameters of the density that were chosen; empty if none were compared.
+        Chosen parameters of the density; empty if none were compared.
     search_ : list of dict
-        What was compared: ``params``, ``ancll``, ``error``, ``temperature``.
+        Settings compared: ``params``, ``ancll``, ``error``, ``temperature``.
     n_features_in_ : int
         Number of features.
 
@@ -94,7 +94,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    A setting compared costs a fit and the scores of all rows under all classes.
+    Each setting compared costs a fit and the scores of all rows under all classes.
 
     Densities that do not integrate to one, such as `LocalGaussianDensity` without
     ``normalize=True``, are used as they are: a class whose density has mass 2 counts as
@@ -142,10 +142,10 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Training points.
         y : array-like of shape (n_samples,)
-            Class labels, of two classes at least.
+            Class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Given to the densities, which must take weights unless all are equal, and
-            to the priors. Rows of weight 0 are as if absent.
+            Weights for the densities and the priors. The densities must support them
+            unless all are equal. Rows of weight 0 are ignored.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # -- tuning --------------------------------------------------------------------
 
     def _tune(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
-        """Set the densities and the temperature, comparing settings if asked."""
+        """Set the densities and the temperature, after a comparison if requested."""
         settings = list(ParameterGrid(self._grid(X, codes, weight)))
         if not settings:
             raise ValueError(
@@ -207,7 +207,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _order(self, row: dict[str, Any]) -> tuple[float, ...]:
         names = ("ancll",) if self.tune_by == "ancll" else ("error", "ancll")
-        # A NaN compares with nothing; it is worse than any number.
+        # NaN counts as worse than any number.
         return tuple(np.inf if np.isnan(row[name]) else row[name] for name in names)
 
     def _grid(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Any:
@@ -240,7 +240,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         codes: np.ndarray,
         weight: np.ndarray,
     ) -> dict[str, Any]:
-        """Return how well a setting does on rows left out."""
+        """Return the losses of a setting on left-out rows."""
         logs = np.empty((len(X), len(densities)))
         for c, density in enumerate(densities):
             own = codes == c
@@ -252,7 +252,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _judged(
         self, logs: np.ndarray, codes: np.ndarray, weight: np.ndarray
     ) -> dict[str, float]:
-        """Return the losses of left-out log-densities, NaN if these are no numbers."""
+        """Return the losses of left-out log-densities, NaN if any of these is NaN."""
         if not are_log_densities(logs):
             return {"ancll": np.nan, "error": np.nan, "temperature": 1.0}
         temperature = self.temperature or 1.0
@@ -268,7 +268,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # -- prediction ----------------------------------------------------------------
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return log-probabilities of the classes.
+        """Return the log-probabilities of the classes.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         log_proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
+            Natural logarithms; columns in the order of `classes_`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
@@ -286,7 +286,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return log_posteriors(logs, self._log_priors, self.temperature_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return probabilities of the classes.
+        """Return the probabilities of the classes.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
+            Rows sum to 1; columns in the order of `classes_`.
         """
         return np.exp(self.predict_log_proba(X))
 

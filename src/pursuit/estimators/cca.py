@@ -29,7 +29,6 @@ from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
 
 from ._components import (
-    PARAMETERS,
     choosing,
     is_precomputed,
 )
@@ -44,17 +43,15 @@ from ._views import (
 )
 
 
-class SparseKernelCCA(  # noqa: D101
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
-    __doc__ = f"""Kernel canonical correlations in the spans of a few training pairs.
+class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Kernel canonical correlations in the spans of a few training pairs.
 
-    Two views of the same rows, each with a kernel.  Pairs are chosen greedily by the
-    correlation of their columns in the two kernel matrices, which are deflated after
-    each choice,
+    The data are two views of the same rows, each with a kernel. Pairs are chosen
+    greedily by the correlation of their columns in the two kernel matrices, which are
+    deflated after each choice,
 
-    .. math:: i = \\arg\\max_i \\frac{{(K_x K_y)[i, i]}}
-        {{\\sqrt{{(K_x^2)[i, i] (K_y^2)[i, i]}}}},
+    .. math:: i = \arg\max_i \frac{(K_x K_y)[i, i]}
+        {\sqrt{(K_x^2)[i, i] (K_y^2)[i, i]}},
 
     or by their covariance; then canonical correlations with a ridge are found in the
     two subspaces that the chosen points span.
@@ -62,66 +59,91 @@ class SparseKernelCCA(  # noqa: D101
     Parameters
     ----------
     n_components : int, default=2
-        The number of pairs of canonical variates; at most as many as the chosen pairs
-        span directions.
+        Number of pairs of canonical variates; at most the number of directions that
+        the chosen pairs span.
     kernel, kernel_y : str, callable or kernel object, default="rbf" and None
         Positive semi-definite kernels of the two views, as in
-        :class:`SparseKernelPCA`. None: `kernel` for both. Cross-validation slices
-        the columns of a precomputed `X`, not those of a precomputed `y`.
+        :class:`SparseKernelPCA`. None is the same kernel for both. Cross-validation
+        slices the columns of a precomputed `X`, but not those of a precomputed `y`.
     gamma, gamma_y : float, str or None, default="median" and "same"
-        The kernels' widths, for kernels given by name: a number, or "median", "scale",
-        "auto" or None as in :class:`SparseKernelPCA`, which stand for a number of
-        their own in each view. "same", of `gamma_y` only: as `gamma`.
+        Inverse squared widths of kernels given by name: a number, or "median",
+        "scale", "auto" or None as in :class:`SparseKernelPCA`, computed for each view.
+        ``gamma_y="same"`` means as `gamma`.
     max_support : int or None, default=None
-        How many pairs are chosen. None: 100, or as many as there are.
-    criterion : {{"correlation", "covariance"}}, default="correlation"
-        By what pairs are chosen. "covariance" divides by
+        Number of pairs to choose. None is 100, or all if there are fewer.
+    criterion : {"correlation", "covariance"}, default="correlation"
+        Criterion by which pairs are chosen. "covariance" divides by
         ``sqrt(K_x[i, i] * K_y[i, i])`` instead, which prefers pairs that matter to
         many rows.
     alpha : float, default=1e-3
-        Ridge: this share of a view's total variance is added to each direction's.
+        Ridge: this share of the total variance of a view is added to the variance of
+        each of its directions.
     center : bool, default=True
-        Whether means are removed, in the choice as in the correlations. False is the
-        paper's criterion.
-    {PARAMETERS}
+        Whether to remove the means, in the choice as well as in the correlations.
+        False is the criterion of the paper.
+    degree : int, default=3
+        Degree of the polynomial kernel; ignored by other kernels.
+    coef0 : float, default=1.0
+        Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
+        "sigmoid" raises an error where it is not positive semi-definite.
+    subsample : int, float, "auto" or None, default="auto"
+        Number (or share) of random rows on which the choice is made: they are the
+        candidates, and the criterion is summed over them. Everything else is computed
+        from all rows. "auto" takes up to 5000 rows, None all.
+    n_candidates : int or None, default=None
+        Number of candidates drawn anew at each step; 59 find one of the best 5 % with
+        95 % certainty. None takes all, for the exact choice.
+    tol : float, default=1e-10
+        A row whose squared distance from the span of the chosen ones is below this
+        share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding.
+    max_memory : int, str or None, default=None
+        Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
+        the free memory. Kernel values that do not fit are recomputed at each pass,
+        with the same result.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample and of the candidates drawn. With None they are fixed.
+    verbose : int or bool, default=0
+        Whether to show a progress bar. Ctrl-C ends the choice with the points found so
+        far and a warning.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_support,)
-        Training rows that were chosen, in the order of their choice.
+        Indices of the chosen training rows, in order of choice.
     x_support_vectors_, y_support_vectors_ : ndarray or sparse matrix
-        Those rows of the two views; empty for precomputed kernels.
+        Chosen rows of the two views; empty for precomputed kernels.
     n_support_ : int
-        Their number.
+        Number of chosen rows.
     n_components_ : int
-        The number of pairs of variates.
+        Number of pairs of variates.
     x_weights_, y_weights_ : ndarray of shape (n_components, n_support)
-        The variates as combinations of the chosen points' images.
+        Variates as combinations of the chosen points' images.
     correlations_ : ndarray of shape (n_components,)
         Correlations of the variates over the training rows.
     path_ : PairedPath
-        Every step: rows, criteria, and the two paths of subspaces.
+        All steps: rows, criteria, and the two paths of subspaces.
     gamma_, gamma_y_ : float or None
-        The kernels' widths.
+        Values of gamma that were used.
     stop_reason_ : str
-        Why no more pairs were chosen; of a model from ``truncate``, that it was cut.
+        Why no more pairs were chosen; for a model from ``truncate``, that it was cut.
     n_features_in_ : int
-        The number of features of the first view.
+        Number of features of the first view.
     feature_names_in_ : ndarray of str
-        Their names, where the training data had some.
+        Names of these features, if the training data had some.
 
     See Also
     --------
-    SparseKernelPCA : The same for one view.
+    SparseKernelPCA : Sparse kernel principal components of one view.
 
     Notes
     -----
-    Used as scikit-learn's ``CCA``, but for two things: :meth:`fit_transform` returns
-    the variates of the first view only, as a step of a pipeline must, and :meth:`score`
-    is the mean correlation, as there is no prediction of `y`.
+    The methods are those of scikit-learn's ``CCA``, with two differences:
+    :meth:`fit_transform` returns the variates of the first view only, as a step of a
+    pipeline must, and :meth:`score` is the mean correlation, because `y` is not
+    predicted.
 
-    With l rows on which the choice is made and N pairs, it costs O(l² N) time and
-    O(l²) memory or `max_memory` for each view.
+    With l rows on which the choice is made and N pairs, the choice costs O(l² N) time
+    and O(l²) memory or `max_memory` for each view.
 
     References
     ----------
@@ -267,7 +289,7 @@ class SparseKernelCCA(  # noqa: D101
         -------
         model : SparseKernelCCA
             A fitted copy, without ``correlations_`` and :meth:`bound`, which need the
-            training rows; this one is left as it is.
+            training rows; this one does not change.
         """
         check_is_fitted(self, "x_weights_")
         n = whole_between("n", n, 1, self.n_support_, "the number of chosen pairs")
@@ -304,14 +326,14 @@ class SparseKernelCCA(  # noqa: D101
         x_scores : ndarray of shape (n_samples, n_components)
             Variates of the first view; over the training rows their variance is 1.
         y_scores : ndarray of shape (n_samples, n_components)
-            Those of the second view, where it was given. Both are frames where
+            Variates of the second view, if it was given. Both are frames if
             ``set_output`` asks for them.
         """
         check_is_fitted(self, "x_weights_")
         if y is None:
             return self._views[0].scores(self._checked(X))
         x_scores, y_scores = self._both_scores(X, y)
-        # What scikit-learn makes of the first view alone tells what was asked for.
+        # The type of scikit-learn's output for the first view tells what was asked for.
         kind = type(self.transform(X[:1])).__module__.partition(".")[0]
         if kind == "numpy":
             return x_scores, y_scores
@@ -328,12 +350,12 @@ class SparseKernelCCA(  # noqa: D101
         return first.scores(X), second.scores(Y)
 
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
-        """Fit, and return the canonical variates of the first view.
+        """Fit the model, and return the canonical variates of the first view.
 
-        Not both, as scikit-learn's ``CCA`` does, which for that reason cannot stand
-        before another step in a pipeline.  For both write
-        ``x_scores, y_scores = model.fit(X, y).transform(X, y)``, which means the same
-        with either class.
+        scikit-learn's ``CCA`` returns both views, and therefore cannot precede another
+        step in a pipeline. For both views, use
+        ``x_scores, y_scores = model.fit(X, y).transform(X, y)``, which works with
+        either class.
 
         Parameters
         ----------
@@ -360,7 +382,7 @@ class SparseKernelCCA(  # noqa: D101
         Returns
         -------
         correlations : ndarray of shape (n_components,)
-            0 where a variate is constant.
+            Correlation of each pair, 0 if a variate is constant.
         """
         check_is_fitted(self, "x_weights_")
         return correlations(*self._both_scores(X, y))
@@ -376,7 +398,7 @@ class SparseKernelCCA(  # noqa: D101
         Returns
         -------
         score : float
-            At most 1.
+            Mean correlation, at most 1.
         """
         return float(self.correlations(X, y).mean())
 
@@ -391,16 +413,16 @@ class SparseKernelCCA(  # noqa: D101
         Parameters
         ----------
         alpha : float
-            Fixed beforehand.
+            Tolerated difference, fixed in advance.
         component : int
-            Which pair of variates.
+            Index of the pair of variates.
         delta : float
-            The probability with which the bound may fail.
+            Probability with which the bound may fail.
 
         Returns
         -------
         bound : Bound
-            A float that tells whether it is vacuous.
+            A float that knows whether it is vacuous.
         """
         check_is_fitted(self, "x_weights_")
         if not hasattr(self, "_gaps"):

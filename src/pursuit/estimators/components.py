@@ -41,7 +41,6 @@ from pursuit.components.subspaces import SubspacePath
 from pursuit.expansions import kernel_blocks
 
 from ._components import (
-    PARAMETERS,
     bound_kernel,
     check_square_or_support,
     choosing,
@@ -50,84 +49,106 @@ from ._components import (
 from ._inputs import validate_data
 
 
-class SparseKernelPCA(  # noqa: D101
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
-    __doc__ = f"""Kernel principal components in the span of a few training points.
+class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Kernel principal components in the span of a few training points.
 
-    Points are chosen greedily: each captures as much as possible of the variance in
-    feature space that the earlier ones left,
+    Points are chosen greedily. Each captures as much as possible of the variance in
+    feature space that the earlier ones left:
 
-    .. math:: i = \\arg\\max_i \\sum_j K[j, i]^2 / K[i, i], \\qquad
-        K \\leftarrow K - K[:, i] K[i, :] / K[i, i].
+    .. math:: i = \arg\max_i \sum_j K[j, i]^2 / K[i, i], \qquad
+        K \leftarrow K - K[:, i] K[i, :] / K[i, i].
 
-    The components are the principal ones in the span of the chosen points, so they
-    need kernel values with these only: where
-    :class:`~sklearn.decomposition.KernelPCA` keeps every training row and
+    The components are the principal ones in the span of the chosen points, and need
+    kernel values with these points only. In contrast,
+    :class:`~sklearn.decomposition.KernelPCA` keeps every training row, and
     :class:`~sklearn.kernel_approximation.Nystroem` draws its points at random.
 
     Parameters
     ----------
     n_components : int, float, "bound" or None, default=100
-        The number of components; at most as many as there are independent rows. A
-        share below 1: chosen points until they capture this share of the mean
-        ``k(x, x)`` of the rows to choose from. "bound": as many as give the lowest
-        bound on the residual of new points (Corollary 1 of [1]_). None: until all is
-        captured up to `tol`.
+        Number of components; at most as many as there are independent rows. A share
+        below 1: points are chosen until they capture this share of the mean
+        ``k(x, x)`` of the candidates. "bound": as many as give the lowest bound on
+        the residual of new points (Corollary 1 of [1]_). None: points are chosen
+        until everything is captured up to `tol`.
     kernel : str, callable or kernel object, default="rbf"
-        A positive semi-definite kernel: a name ("rbf", "poly", "linear", "laplacian",
+        Positive semi-definite kernel: a name ("rbf", "poly", "linear", "laplacian",
         "cosine", "precomputed"), a callable ``k(X, Y)`` that returns a matrix, or a
         kernel of :mod:`pursuit.kernels`.
-    gamma : float, {{"median", "scale", "auto"}} or None, default="median"
-        The kernel's width, for kernels given by name. "median" is 1 over the median
-        squared distance of the training points; "scale" is SVC's; "auto" and None are
-        1 / n_features.
+    gamma : float, {"median", "scale", "auto"} or None, default="median"
+        Inverse squared width of a kernel given by name,
+        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
+        1 over the median squared distance of the training points; "scale" is that of
+        SVC; "auto" and None are 1 / n_features.
     max_support : int or None, default=None
-        How many points are chosen. None: as many as there are components; more give
+        Number of points to choose. None is the number of components; more points give
         better components at a higher cost.
     center : bool, default=True
-        Whether components are about the mean in feature space, as in KernelPCA. The
-        choice of the points is the same.
-    {PARAMETERS}
+        Whether to center the images in feature space, as KernelPCA does. The same
+        points are chosen either way.
+    degree : int, default=3
+        Degree of the polynomial kernel; ignored by other kernels.
+    coef0 : float, default=1.0
+        Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
+        "sigmoid" raises an error where it is not positive semi-definite.
+    subsample : int, float, "auto" or None, default="auto"
+        Number (or share) of random rows on which the choice is made: they are the
+        candidates, and the criterion is summed over them. Everything else is computed
+        from all rows. "auto" takes up to 5000 rows, None all.
+    n_candidates : int or None, default=None
+        Number of candidates drawn anew at each step; 59 find one of the best 5 % with
+        95 % certainty. None takes all, for the exact choice.
+    tol : float, default=1e-10
+        A row whose squared distance from the span of the chosen ones is below this
+        share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding.
+    max_memory : int, str or None, default=None
+        Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
+        the free memory. Kernel values that do not fit are recomputed at each pass,
+        with the same result.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample and of the candidates drawn. With None they are fixed.
+    verbose : int or bool, default=0
+        Whether to show a progress bar. Ctrl-C ends the choice with the points found so
+        far and a warning.
     delta : float, default=0.05
-        With ``n_components="bound"``, the probability with which it may fail.
+        With ``n_components="bound"``, the probability with which the bound may fail.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_support,)
-        Training rows that were chosen, in the order of their choice.
+        Indices of the chosen training rows, in order of choice.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
-        Those rows; empty for a precomputed kernel.
+        Chosen rows; empty for a precomputed kernel.
     n_support_ : int
-        Their number.
+        Number of chosen rows.
     n_components_ : int
-        The number of components.
+        Number of components.
     components_ : ndarray of shape (n_components, n_support)
-        The components as combinations of the chosen points' images.
+        Components as combinations of the chosen points' images.
     explained_variance_ : ndarray of shape (n_components,)
-        Their variances over the training rows, in falling order.
+        Variances of the components over the training rows, in decreasing order.
     path_ : SubspacePath
-        Every step: rows, criteria, mean residuals (``path_.residuals``), and bounds
-        on the residual of new points (``path_.bound()``).
+        All steps: rows, criteria, mean residuals (``path_.residuals``), and bounds on
+        the residual of new points (``path_.bound()``).
     gamma_ : float or None
-        The kernel's width.
+        Value of gamma that was used.
     stop_reason_ : str
-        Why no more points were chosen; of a model from ``truncate``, that it was cut.
+        Why no more points were chosen; for a model from ``truncate``, that it was cut.
     n_features_in_ : int
-        The number of features.
+        Number of features.
     feature_names_in_ : ndarray of str
-        Their names, where the training data had some.
+        Names of the features, if the training data had some.
 
     See Also
     --------
-    SparseKernelCCA : The same for two views.
+    SparseKernelCCA : Sparse kernel canonical correlations of two views.
 
     Notes
     -----
-    With l rows on which the choice is made and N points, it costs O(l² N) time at
-    most, in fewer passes over the kernel matrix than steps, and O(l²) memory or
-    `max_memory`; the components O(n N²) for n rows, a transform O(N) kernel values and
-    O(N n_components) operations a row. No ``l × l`` matrix is rewritten.
+    With l rows on which the choice is made and N points, the choice costs at most
+    O(l² N) time, in fewer passes over the kernel matrix than steps, and O(l²) memory or
+    `max_memory`. The components cost O(n N²) for n rows; a transform costs O(N) kernel
+    values and O(N n_components) operations per row. No ``l × l`` matrix is rewritten.
 
     References
     ----------
@@ -188,7 +209,7 @@ class SparseKernelPCA(  # noqa: D101
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training points, or the square kernel matrix if precomputed.
         y : Ignored
-            There for pipelines.
+            Present for compatibility with pipelines.
 
         Returns
         -------
@@ -222,7 +243,7 @@ class SparseKernelPCA(  # noqa: D101
         return bool(is_real and 0 < value < 1)
 
     def _wanted_support(self) -> int | None:
-        """Return how many points are to be chosen at the most."""
+        """Return the maximum number of points to choose."""
         value: Any = self.n_components
         is_count = is_whole(value, 1)
         is_other = value is None or self._is_by_bound() or self._is_by_share()
@@ -245,7 +266,7 @@ class SparseKernelPCA(  # noqa: D101
         return never
 
     def _set_path(self, path: SubspacePath, points: Any) -> None:
-        """Set what follows from the chosen points."""
+        """Set the attributes that follow from the chosen points."""
         n = len(path)
         count = self.n_components if is_whole(self.n_components, 1) else n
         self.n_components_ = min(int(count), n)  # type: ignore[arg-type]
@@ -273,7 +294,7 @@ class SparseKernelPCA(  # noqa: D101
         Returns
         -------
         model : SparseKernelPCA
-            A fitted copy with at most ``n`` components; this one is left as it is.
+            A fitted copy with at most ``n`` components; this one does not change.
         """
         check_is_fitted(self, "components_")
         n = whole_between("n", n, 1, self.n_support_, "the number of chosen points")
@@ -285,7 +306,7 @@ class SparseKernelPCA(  # noqa: D101
         return model
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the components of points: orthonormal coordinates.
+        """Return the components of points.
 
         Parameters
         ----------
@@ -296,7 +317,8 @@ class SparseKernelPCA(  # noqa: D101
         Returns
         -------
         T : ndarray of shape (n_samples, n_components)
-            Over the training rows, uncorrelated and of falling variance.
+            Orthonormal coordinates; over the training rows they are uncorrelated and
+            of decreasing variance.
         """
         check_is_fitted(self, "components_")
         X = self._checked(X)
@@ -311,8 +333,8 @@ class SparseKernelPCA(  # noqa: D101
 
         For the Gaussian kernel, a local maximum of the inner product with the point of
         feature space, found by Mika's fixed-point iteration from the best of the
-        chosen points; for the linear kernel, the point itself.  Other kernels have
-        no pre-images here.
+        chosen points; for the linear kernel, the point itself. Other kernels are not
+        supported.
 
         Parameters
         ----------
@@ -345,7 +367,8 @@ class SparseKernelPCA(  # noqa: D101
 
         .. math:: \|\phi(x) - P\phi(x)\|^2 = k(x, x) - k_i K_{ii}^{-1} k_i^T
 
-        with all components of the chosen points ``i``; fewer leave out more.
+        with all components of the chosen points ``i``; with fewer components the
+        errors are larger.
 
         Parameters
         ----------
@@ -357,8 +380,8 @@ class SparseKernelPCA(  # noqa: D101
         Returns
         -------
         errors : ndarray of shape (n_samples,)
-            Of the training rows, their mean is the last of ``path_.residuals``, if no
-            component is left out.
+            Squared distances. Their mean over the training rows is the last of
+            ``path_.residuals``, if no component is left out.
         """
         check_is_fitted(self, "components_")
         X = self._checked(X)
@@ -378,7 +401,7 @@ class SparseKernelPCA(  # noqa: D101
             return np.array(self._kernel.diag(X))
         if diagonal is None:
             raise ValueError(
-                "kernel='precomputed' does not tell k(x, x): pass it as diagonal."
+                "kernel='precomputed' does not contain k(x, x): pass it as diagonal."
             )
         values = check_array(diagonal, ensure_2d=False, dtype=np.float64, copy=True)
         if values.shape != (X.shape[0],):

@@ -1,4 +1,4 @@
-"""Densities made of local Gaussians: Manifold Parzen windows and Parzen windows."""
+"""Manifold Parzen windows and Parzen windows, as mixtures of local Gaussians."""
 
 from __future__ import annotations
 
@@ -8,83 +8,84 @@ from ._mixtures import LocalGaussianMixture
 
 
 class ManifoldParzen(LocalGaussianMixture):
-    r"""Manifold Parzen windows: a Gaussian on each point, along its neighbours.
+    r"""Manifold Parzen windows: a Gaussian on each point, along its neighbors.
 
     .. math:: p(x) = \frac{1}{l} \sum_i N(x; x_i, C_i), \qquad
         C_i = \sum_j w_{ij} (x_j - x_i)(x_j - x_i)^T + \sigma^2 I
 
-    with the sum reduced to its leading directions. Where data lie near a surface of few
-    dimensions, the Gaussians lie along it, and the density is far higher there than
-    that of Parzen windows, whose Gaussians are all spheres of one size.
+    with the sum reduced to its leading directions. If the data lie near a surface of
+    few dimensions, the Gaussians lie along it, and the density there is far higher
+    than that of Parzen windows, whose Gaussians are spheres of one size.
 
     Parameters
     ----------
     n_neighbors : int, None or "auto", default="auto"
-        Neighbours that shape a Gaussian. None is all other rows; more than there are
-        is the same. "auto" compares numbers up to 128 by leave-one-out likelihood
-        (with a soft neighbourhood: all other rows).
+        Number of neighbors that shape a Gaussian. None, or more than there are, takes
+        all other rows. "auto" compares numbers up to 128 by leave-one-out likelihood
+        (with a soft neighborhood, it takes all other rows).
     n_components : int, None or "auto", default=None
-        Leading directions kept in each Gaussian. None is all of them; 0 is Parzen's
-        estimator; "auto" compares numbers by leave-one-out likelihood.
+        Number of leading directions kept in each Gaussian. None keeps all; 0 is
+        Parzen's estimator; "auto" compares numbers by leave-one-out likelihood.
     bandwidth : float or "auto", default="auto"
-        sigma, the standard deviation added in every direction. "auto" takes the one
-        of highest leave-one-out likelihood.
+        Standard deviation sigma added in every direction. "auto" maximizes the
+        leave-one-out likelihood.
     neighborhood : "hard", str, Kernel or callable, default="hard"
-        "hard" weighs the neighbours equally. A kernel, given as in
-        :func:`pursuit.kernels.as_kernel`, weighs them by its values (eq. 13.3 of
+        Weights of the neighbors. "hard" weights them equally. A kernel, given as in
+        :func:`pursuit.kernels.as_kernel`, weights them by its values (eq. 13.3 of
         [2]_), usually with ``n_neighbors=None``.
     max_memory : int, str or None, default=None
-        What factors and blocks may take: bytes, or a text such as "1 GiB". None: half
-        of the free memory. Factors that do not fit are made again at each call.
+        Memory for factors and blocks of values: bytes, or a text such as "1 GiB". None
+        is half of the free memory. Factors that do not fit are recomputed at each
+        call.
     n_jobs : int or None, default=None
-        The most threads. None and -1: as many as BLAS is allowed.
+        Maximum number of threads. None and -1 take as many as BLAS may use.
     verbose : int or bool, default=0
-        Whether a search shows a progress bar.
+        Whether to show a progress bar during a search.
 
     Attributes
     ----------
     n_neighbors_ : int or None
-        Neighbours used; None for all other rows.
+        Number of neighbors used; None for all other rows.
     n_components_ : int or None
-        Directions kept; None for all.
+        Number of directions kept; None for all.
     bandwidth_ : float
-        sigma.
+        Value of sigma that was used.
     search_ : list of dict
-        Every setting that a search compared (``n_neighbors``, ``n_components``,
-        ``bandwidth``), with its mean log-density of rows left out (``score``); empty
+        Settings compared by the search (``n_neighbors``, ``n_components``,
+        ``bandwidth``), with the mean log-density of left-out rows (``score``); empty
         if nothing was "auto".
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Their names, where the training data had some.
+        Names of the features, if the training data had some.
 
     See Also
     --------
-    ParzenWindows : The same without directions.
+    ParzenWindows : Spherical Gaussians on each point.
     LocalGaussianDensity : A Gaussian fitted around each query instead.
-    DensityClassifier : A classifier of one density a class.
+    DensityClassifier : Classifier with one density per class.
 
     Notes
     -----
-    With l rows, n features, K neighbours and d directions, fitting costs O(l² n) for
-    the neighbours and O(l (K² n + K³)), a query O(l (n + K d)); O(l K d) numbers are
-    kept, and no direction of n features. A search costs about as much as some queries
-    at 1000 of the rows for each number of neighbours; fixed directions fewer than all
-    (`n_components`) make it slower, as each pair of neighbours then needs a
-    decomposition.
+    With l rows, n features, K neighbors and d directions, fitting costs O(l² n) for
+    the neighbors plus O(l (K² n + K³)), and a query O(l (n + K d)). O(l K d) numbers
+    are stored, and no direction of n features. A search costs, for each number of
+    neighbors, about as much as a few queries at 1000 of the rows. Keeping fewer than
+    all directions (`n_components`) makes it slower, because each pair of neighbors
+    then needs a decomposition.
 
-    A soft neighbourhood of all rows keeps l - 1 weights a row, and factors of that
-    size are made again at each call where they do not fit into `max_memory`: it is for
-    some thousands of rows.
+    A soft neighborhood of all rows stores l - 1 weights per row, and factors of that
+    size are recomputed at each call if they do not fit into `max_memory`: use it for
+    at most a few thousand rows.
 
-    Leave-one-out is exact: a row is also taken out of the neighbourhoods that it
-    shaped, and the next neighbour takes its place. Equal rows are left out together.
-    Weights mean repeated rows: weight 2 is the same as the row twice, and with a given
-    `n_neighbors` the neighbours are counted so, weight 0.5 being half a neighbour: give
-    weights as counts, not as shares. Neighbours that a search found count once each,
-    as in the search, whatever the weights.
+    Leave-one-out is exact: a row is also taken out of the neighborhoods that it
+    shaped, and the next neighbor takes its place. Equal rows are left out together.
+    Weights mean repeated rows: weight 2 is the same as the row twice. With a given
+    `n_neighbors`, neighbors are counted by weight, so that weight 0.5 is half a
+    neighbor: give weights as counts, not as shares. If a search chose the number, each
+    neighbor counts once, as in the search.
 
-    Where rows lie exactly in a plane of fewer dimensions, the likelihood has no bound
+    If the rows lie exactly in a plane of fewer dimensions, the likelihood is unbounded
     as sigma goes to 0. A search then stops at a tiny sigma, with a warning.
 
     References
@@ -155,42 +156,42 @@ class ParzenWindows(LocalGaussianMixture):
 
     .. math:: p(x) = \frac{1}{l} \sum_i N(x; x_i, \sigma^2 I)
 
-    The same estimator as :class:`sklearn.neighbors.KernelDensity` with a Gaussian
-    kernel, computed exactly in any number of dimensions, and with its width from the
-    data.
+    This is :class:`sklearn.neighbors.KernelDensity` with a Gaussian kernel, computed
+    exactly in any number of dimensions, with a bandwidth chosen from the data.
 
     Parameters
     ----------
     bandwidth : float or "auto", default="auto"
-        sigma. "auto" takes the one of highest leave-one-out likelihood, equal rows
-        being left out together.
+        Standard deviation sigma of the Gaussians. "auto" maximizes the leave-one-out
+        likelihood, with equal rows left out together.
     max_memory : int, str or None, default=None
-        What blocks may take: bytes, or a text such as "1 GiB". None: half of the free
-        memory.
+        Memory for blocks of values: bytes, or a text such as "1 GiB". None is half of
+        the free memory.
     n_jobs : int or None, default=None
-        The most threads. None and -1: as many as BLAS is allowed.
+        Maximum number of threads. None and -1 take as many as BLAS may use.
     verbose : int or bool, default=0
-        Whether a search shows a progress bar.
+        Whether to show a progress bar during a search.
 
     Attributes
     ----------
     bandwidth_ : float
-        sigma.
+        Value of sigma that was used.
     search_ : list of dict
-        Every width that a search compared, with its mean log-density of rows left out
-        (``score``); empty if it was given.
+        Bandwidths compared by the search, with the mean log-density of left-out rows
+        (``score``); empty if the bandwidth was given.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Their names, where the training data had some.
+        Names of the features, if the training data had some.
 
     See Also
     --------
-    ManifoldParzen : Gaussians along the neighbours of each point.
+    ManifoldParzen : Gaussians along the neighbors of each point.
 
     Notes
     -----
-    A query costs O(l n), in one matrix product for all queries of a block.
+    With l rows and n features, a query costs O(l n), in one matrix product for all
+    queries of a block.
 
     References
     ----------

@@ -15,13 +15,6 @@ from pursuit.losses import Logistic, Poisson, is_named
 
 from ._base import BaseKMP
 from ._callbacks import with_callbacks
-from ._kmp_texts import (
-    ATTRIBUTES,
-    CLASS_LOSSES,
-    CLASSIFIER_PARAMETERS,
-    REGRESSION_LOSSES,
-    parameters,
-)
 from ._targets import (
     as_numbers,
     check_target_scale,
@@ -35,29 +28,179 @@ from ._weights import (
 )
 
 
-class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
-    __doc__ = f"""Kernel matching pursuit for regression: squared or any other loss.
+class KMPRegressor(RegressorMixin, BaseKMP):
+    """Kernel matching pursuit for regression, with the squared or any other loss.
 
-    A sparse kernel expansion ``f(x) = sum_j coef_j k(x, x_j) + intercept``, built
-    point by point from the training points: the number of points can be set, and
-    one fit gives the models of all smaller sizes.  Several targets share one set of
+    A sparse kernel expansion ``f(x) = sum_j coef_j k(x, x_j) + intercept`` is built
+    point by point from the training points. The number of points can be set, and one
+    fit gives the models of all smaller sizes. Several targets share one set of
     support points.
 
     Parameters
     ----------
-    {parameters(REGRESSION_LOSSES)}
+    kernel : str, callable or kernel object, default="rbf"
+        A name ("rbf", "poly", "linear" or "sigmoid" as in SVC, "laplacian", "cosine",
+        "precomputed"), a callable ``k(X, Y)`` that returns a matrix, a kernel of
+        :mod:`pursuit.kernels`, or one of scikit-learn's Gaussian-process kernels.
+        It need not be symmetric or positive definite.
+    gamma : float or {"cv", "median", "scale", "auto"}, default="cv"
+        Inverse squared width of a kernel given by name,
+        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
+        1 over the median squared distance of the training points; "scale" and "auto"
+        are those of SVC; "cv" compares multiples of "median", from 1/64 to 256, on
+        the same held-out rows as the size, together with `alpha`.
+    degree : int, default=3
+        Degree of the polynomial kernel; ignored by other kernels.
+    coef0 : float, default=0.0
+        Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
+        With 0, as in SVC, a cubic kernel has no lower powers, and distant points
+        dominate the squared error: 1 is better.
+    dictionary : Dictionary, kernel or None, default=None
+        Source of the model's functions, in place of `kernel` and its parameters: an
+        object of :mod:`pursuit.dictionaries`, or a kernel, which stands for
+        `OneKernel` of it. None is the kernel on the training points,
+        ``OneKernel(kernel, gamma=gamma)``.
+    loss : str or Loss, default="squared"
+        Loss to minimize: "squared"; "absolute" and "huber", robust to outliers;
+        "quantile", the median (``Quantile(0.9)`` for another quantile); "poisson" for
+        counts and rates, with a log link; or a loss object of :mod:`pursuit.losses`,
+        including your own.
+    max_support : int, float or None, default=None
+        Maximum number of support points: a count, or a share of the distinct training
+        rows. None is 10 times the square root of their number, at least 100 and at
+        most 1000. For ``method="basic"``, the number of steps.
+    method : {"pre-fitting", "back-fitting", "basic"}, default="pre-fitting"
+        How each point is chosen, and what is optimized with it. "pre-fitting"
+        (orthogonal least squares) chooses the point that leaves the smallest error
+        after all coefficients are optimized; "back-fitting" (orthogonal matching
+        pursuit) chooses by the residue and optimizes all coefficients afterwards;
+        "basic" (matching pursuit) only sets the new coefficient. With losses other
+        than the squared one, "pre-fitting" predicts the error from the quadratic
+        approximation of the loss at the current fit.
+    backfit_every : int, default=1
+        Number of steps from one optimization of all coefficients to the next. In
+        between, only the new coefficient and the intercept are set.
+    selection : {"cv", "loo", "validation", "bound"} or None, default="cv"
+        How the size of the model is chosen. "cv": the lowest error of k-fold paths,
+        then a fit to all data (above 10 000 rows with an integer `cv`: as
+        "validation"). "validation": a part is held out, the model is fitted to the
+        rest, and the size that is best on that part is kept. "loo": one fit, stopped
+        by the closed-form leave-one-out error. "bound": one fit, stopped where a
+        generalization bound stops falling. None: all of `max_support`.
+    scoring : str, callable or None, default=None
+        scikit-learn scorer by which "cv" and "validation" compare sizes, widths and
+        ridges. None compares the loss.
+    size_tolerance : float or "1se", default=0.01
+        The smallest size whose error exceeds the lowest by at most this share is
+        chosen. "1se" allows one standard error over the folds instead; it acts as 0
+        with "validation" and "loo", which have no folds. "bound" takes the lowest
+        itself.
+    cv : int, splitter or iterable, default=10
+        Folds. An integer makes folds that are balanced in y, keep equal rows
+        together, and do not depend on the order of the rows. Copies of a row go to
+        different folds only if X holds a few categories (up to 10 different rows per
+        fold, each repeated 5 times or more). A splitter that keeps groups together
+        gets those passed as ``fit(X, y, groups=...)``.
+    validation_fraction : float, default=0.2
+        Share of the rows that ``selection="validation"`` holds out.
+    patience : int or None, default=None
+        Number of steps without improvement after which "validation", "loo" and
+        "bound" stop. None is 5 for "loo", else 30 plus the best size so far.
+    bound : {"auto", "vc", "mdl", "finite-class"}, default="auto"
+        Bound that ``selection="bound"`` minimizes, as in ``path_.bound``. "auto" is
+        "finite-class" for classes, else "vc".
+    bound_alpha : float or None, default=None
+        Error that the bound "vc" tolerates. None is 1 for classes, otherwise half of
+        the targets' standard deviation.
+    delta : float, default=0.05
+        Probability with which the bound may fail.
+    alpha : float or "cv", default="cv"
+        Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
+        five ridges on the same held-out rows as the size: powers of ten from 1e-4 to
+        1 with the squared loss and a kernel of ``k(x, x) = 1``; otherwise these in
+        units of the functions' size and the loss's curvature, and proportionally
+        larger above 100 000 rows (``search_`` shows them).
+    fit_intercept : bool, default=True
+        Whether to fit an unpenalized constant.
+    n_candidates : int, float, "auto" or None, default="auto"
+        Number (or share) of random training points that are candidates. None takes
+        all. "auto" takes up to 10 000, the same ones at every fit; above 50 000 rows
+        fewer, down to two for each step, so that their values on all rows are no more
+        than 5e8 numbers.
+    redraw_candidates : bool, default=False
+        Whether to draw new candidates at each step (59 of them unless `n_candidates`
+        says otherwise) instead of once.
+    max_memory : int, str or None, default=None
+        Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
+        the free memory. Kernel values that do not fit are recomputed at each pass,
+        with the same result.
+    dtype : {"float64", "float32"}, default="float64"
+        Type in which kernel values are stored during the fit; sums are always
+        float64.
+    tol : float, default=1e-14
+        A candidate whose squared norm outside the span of the chosen ones is below
+        this share of its squared norm counts as dependent and is skipped.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds and the random candidates. With None the folds are the same
+        at every fit, and random candidates are not.
+    n_jobs : int or None, default=None
+        Number of widths compared at a time, in threads that share `max_memory` and
+        the threads of BLAS.
+    verbose : int or bool, default=0
+        Whether to show a progress bar. Ctrl-C ends the fit with the model found so far
+        and a warning; pressed twice within two seconds, it also ends the surrounding
+        code, such as a grid search.
 
     Attributes
     ----------
-    {ATTRIBUTES}
+    support_ : ndarray of shape (n_support,)
+        Training rows of the chosen points, in order of choice; with a dictionary in
+        which rows have no or several functions, positions of the chosen functions in
+        it.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Points on which the functions are centered; empty for a precomputed kernel.
+    atoms_ : Functions
+        Chosen functions: ``atoms_.names`` describes each, ``atoms_.rows`` is the
+        training row on which it is centered (-1 for none), ``atoms_(X)`` are their
+        values.
+    dual_coef_ : ndarray of shape (n_outputs, n_support)
+        Coefficients of the functions.
+    intercept_ : ndarray of shape (n_outputs,)
+        Constants.
+    n_support_ : int
+        Number of support points.
+    path_ : Path or SeparatePaths
+        All steps: atoms, errors, and the coefficients of every size. With
+        ``multiclass="ovr"``, ``path_.paths`` holds one path for each class.
+    search_ : list of dict
+        Widths and ridges compared: ``gamma``, ``alpha``, the mean held-out losses
+        (or negated scores) at sizes 0, 1, ... as ``errors``, and their
+        ``standard_errors`` over folds. The comparison uses at most 2000 candidates
+        (or two for each step), about 20 000 rows, and as many of the folds as hold
+        3000 rows. Where that is not all, "cv" runs the best once more with all
+        candidates, rows and folds; this last entry chooses the size.
+    gamma_ : float or None
+        Value of gamma that was used.
+    alpha_ : float
+        Ridge that was used.
+    selection_ : str or None
+        How the size was chosen.
+    stop_reason_ : str
+        Why the path ends; for a model from ``truncate``, that it was cut.
+    n_iter_ : int
+        Number of steps on the path, ``len(path_)``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------
-    KMPClassifier : The same for classes.
+    KMPClassifier : Kernel matching pursuit for classification.
 
     Notes
     -----
-    With l rows, M candidates and N points, a path costs O(l M N) time at most, in
+    With l rows, M candidates and N points, a path costs at most O(l M N) time, in
     fewer passes over the kernel matrix than steps, and O(l M) memory or `max_memory`.
 
     References
@@ -137,8 +280,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predictions of the models of sizes 1, 2, ... on the path.
 
-        Past the size that was chosen, to the end of the path: stage ``n`` is what
-        ``truncate(n)`` says, and the last one in general not :meth:`predict`.
+        The stages go past the chosen size to the end of the path. Stage ``n`` equals
+        ``truncate(n)``; the last one generally differs from :meth:`predict`.
 
         Parameters
         ----------
@@ -159,10 +302,10 @@ class KMPRegressor(RegressorMixin, BaseKMP):  # noqa: D101
 
     @property
     def _takes_several(self) -> bool:
-        """Whether there may be several targets.
+        """Whether several targets are allowed.
 
-        One is what Theorem 3 is about, and scikit-learn's checks give several ones
-        negative values, which are no counts.
+        The bounds are for one output (Theorem 3), and scikit-learn's checks give
+        several targets negative values, which are not counts.
         """
         return not is_named(self.loss, Poisson) and not self._is_bounded
 
@@ -193,7 +336,7 @@ def _has_probabilities(loss: Any) -> bool:
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    """Return True, or say what to do for probabilities."""
+    """Return True, or raise an error that says how to get probabilities."""
     if not _has_probabilities(estimator.loss):
         raise AttributeError(
             f"loss={estimator.loss!r} has no probabilities: use loss='logistic', or "
@@ -202,32 +345,190 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
-class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
-    __doc__ = f"""Kernel matching pursuit for classification: squared or any other loss.
+class KMPClassifier(ClassifierMixin, BaseKMP):
+    """Kernel matching pursuit for classification, with the squared or any other loss.
 
-    A sparse kernel expansion for each class (one for two classes), built point by
-    point from the training points: the number of points can be set, and one fit
+    A sparse kernel expansion for each class (only one for two classes) is built point
+    by point from the training points. The number of points can be set, and one fit
     gives the models of all smaller sizes.
 
     Parameters
     ----------
-    {parameters(CLASS_LOSSES, CLASSIFIER_PARAMETERS)}
+    kernel : str, callable or kernel object, default="rbf"
+        A name ("rbf", "poly", "linear" or "sigmoid" as in SVC, "laplacian", "cosine",
+        "precomputed"), a callable ``k(X, Y)`` that returns a matrix, a kernel of
+        :mod:`pursuit.kernels`, or one of scikit-learn's Gaussian-process kernels.
+        It need not be symmetric or positive definite.
+    gamma : float or {"cv", "median", "scale", "auto"}, default="cv"
+        Inverse squared width of a kernel given by name,
+        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
+        1 over the median squared distance of the training points; "scale" and "auto"
+        are those of SVC; "cv" compares multiples of "median", from 1/64 to 256, on
+        the same held-out rows as the size, together with `alpha`.
+    degree : int, default=3
+        Degree of the polynomial kernel; ignored by other kernels.
+    coef0 : float, default=0.0
+        Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
+        With 0, as in SVC, a cubic kernel has no lower powers, and distant points
+        dominate the squared error: 1 is better.
+    dictionary : Dictionary, kernel or None, default=None
+        Source of the model's functions, in place of `kernel` and its parameters: an
+        object of :mod:`pursuit.dictionaries`, or a kernel, which stands for
+        `OneKernel` of it. None is the kernel on the training points,
+        ``OneKernel(kernel, gamma=gamma)``.
+    loss : str or Loss, default="squared"
+        Loss to minimize: "squared"; "logistic", which gives probabilities (one softmax
+        if several classes share their support); "hinge" (smoothed), "squared-hinge",
+        "exponential", "squared-tanh", "doom2"; or a loss object of
+        :mod:`pursuit.losses`, including your own.
+    max_support : int, float or None, default=None
+        Maximum number of support points: a count, or a share of the distinct training
+        rows. None is 10 times the square root of their number, at least 100 and at
+        most 1000. For ``method="basic"``, the number of steps.
+    method : {"pre-fitting", "back-fitting", "basic"}, default="pre-fitting"
+        How each point is chosen, and what is optimized with it. "pre-fitting"
+        (orthogonal least squares) chooses the point that leaves the smallest error
+        after all coefficients are optimized; "back-fitting" (orthogonal matching
+        pursuit) chooses by the residue and optimizes all coefficients afterwards;
+        "basic" (matching pursuit) only sets the new coefficient. With losses other
+        than the squared one, "pre-fitting" predicts the error from the quadratic
+        approximation of the loss at the current fit.
+    backfit_every : int, default=1
+        Number of steps from one optimization of all coefficients to the next. In
+        between, only the new coefficient and the intercept are set.
+    selection : {"cv", "loo", "validation", "bound"} or None, default="cv"
+        How the size of the model is chosen. "cv": the lowest error of k-fold paths,
+        then a fit to all data (above 10 000 rows with an integer `cv`: as
+        "validation"). "validation": a part is held out, the model is fitted to the
+        rest, and the size that is best on that part is kept. "loo": one fit, stopped
+        by the closed-form leave-one-out error. "bound": one fit, stopped where a
+        generalization bound stops falling. None: all of `max_support`.
+    scoring : str, callable or None, default=None
+        scikit-learn scorer by which "cv" and "validation" compare sizes, widths and
+        ridges. None compares the loss.
+    size_tolerance : float or "1se", default=0.01
+        The smallest size whose error exceeds the lowest by at most this share is
+        chosen. "1se" allows one standard error over the folds instead; it acts as 0
+        with "validation" and "loo", which have no folds. "bound" takes the lowest
+        itself.
+    cv : int, splitter or iterable, default=10
+        Folds. An integer makes folds that are balanced in y, keep equal rows
+        together, and do not depend on the order of the rows. Copies of a row go to
+        different folds only if X holds a few categories (up to 10 different rows per
+        fold, each repeated 5 times or more). A splitter that keeps groups together
+        gets those passed as ``fit(X, y, groups=...)``.
+    validation_fraction : float, default=0.2
+        Share of the rows that ``selection="validation"`` holds out.
+    patience : int or None, default=None
+        Number of steps without improvement after which "validation", "loo" and
+        "bound" stop. None is 5 for "loo", else 30 plus the best size so far.
+    bound : {"auto", "vc", "mdl", "finite-class"}, default="auto"
+        Bound that ``selection="bound"`` minimizes, as in ``path_.bound``. "auto" is
+        "finite-class" for classes, else "vc".
+    bound_alpha : float or None, default=None
+        Error that the bound "vc" tolerates. None is 1 for classes, otherwise half of
+        the targets' standard deviation.
+    delta : float, default=0.05
+        Probability with which the bound may fail.
+    alpha : float or "cv", default="cv"
+        Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
+        five ridges on the same held-out rows as the size: powers of ten from 1e-4 to
+        1 with the squared loss and a kernel of ``k(x, x) = 1``; otherwise these in
+        units of the functions' size and the loss's curvature, and proportionally
+        larger above 100 000 rows (``search_`` shows them).
+    fit_intercept : bool, default=True
+        Whether to fit an unpenalized constant.
+    n_candidates : int, float, "auto" or None, default="auto"
+        Number (or share) of random training points that are candidates. None takes
+        all. "auto" takes up to 10 000, the same ones at every fit; above 50 000 rows
+        fewer, down to two for each step, so that their values on all rows are no more
+        than 5e8 numbers.
+    redraw_candidates : bool, default=False
+        Whether to draw new candidates at each step (59 of them unless `n_candidates`
+        says otherwise) instead of once.
+    max_memory : int, str or None, default=None
+        Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
+        the free memory. Kernel values that do not fit are recomputed at each pass,
+        with the same result.
+    dtype : {"float64", "float32"}, default="float64"
+        Type in which kernel values are stored during the fit; sums are always
+        float64.
+    tol : float, default=1e-14
+        A candidate whose squared norm outside the span of the chosen ones is below
+        this share of its squared norm counts as dependent and is skipped.
+    multiclass : {"shared", "ovr"}, default="shared"
+        With more than two classes: "shared" chooses one set of support points for all
+        by the summed gain, so that a prediction costs one kernel row; "ovr" chooses
+        one set for each class.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights, as in SVC. "balanced" makes the summed sample
+        weights of the classes equal: a row of weight 2 counts as two rows here too.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds and the random candidates. With None the folds are the same
+        at every fit, and random candidates are not.
+    n_jobs : int or None, default=None
+        Number of widths compared at a time, in threads that share `max_memory` and
+        the threads of BLAS.
+    verbose : int or bool, default=0
+        Whether to show a progress bar. Ctrl-C ends the fit with the model found so far
+        and a warning; pressed twice within two seconds, it also ends the surrounding
+        code, such as a grid search.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    {ATTRIBUTES}
+        Class labels.
+    support_ : ndarray of shape (n_support,)
+        Training rows of the chosen points, in order of choice; with a dictionary in
+        which rows have no or several functions, positions of the chosen functions in
+        it.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Points on which the functions are centered; empty for a precomputed kernel.
+    atoms_ : Functions
+        Chosen functions: ``atoms_.names`` describes each, ``atoms_.rows`` is the
+        training row on which it is centered (-1 for none), ``atoms_(X)`` are their
+        values.
+    dual_coef_ : ndarray of shape (n_outputs, n_support)
+        Coefficients of the functions.
+    intercept_ : ndarray of shape (n_outputs,)
+        Constants.
+    n_support_ : int
+        Number of support points.
+    path_ : Path or SeparatePaths
+        All steps: atoms, errors, and the coefficients of every size. With
+        ``multiclass="ovr"``, ``path_.paths`` holds one path for each class.
+    search_ : list of dict
+        Widths and ridges compared: ``gamma``, ``alpha``, the mean held-out losses
+        (or negated scores) at sizes 0, 1, ... as ``errors``, and their
+        ``standard_errors`` over folds. The comparison uses at most 2000 candidates
+        (or two for each step), about 20 000 rows, and as many of the folds as hold
+        3000 rows. Where that is not all, "cv" runs the best once more with all
+        candidates, rows and folds; this last entry chooses the size.
+    gamma_ : float or None
+        Value of gamma that was used.
+    alpha_ : float
+        Ridge that was used.
+    selection_ : str or None
+        How the size was chosen.
+    stop_reason_ : str
+        Why the path ends; for a model from ``truncate``, that it was cut.
+    n_iter_ : int
+        Number of steps on the path, ``len(path_)``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------
-    KMPRegressor : The same for real-valued targets.
+    KMPRegressor : Kernel matching pursuit for regression.
 
     Notes
     -----
-    Classes are coded as -1 and +1.  Sizes, widths and ridges are compared by the loss,
+    Classes are coded as -1 and +1. Sizes, widths and ridges are compared by the loss,
     which is less noisy than the number of errors, unless `scoring` says otherwise.
-    :meth:`predict_proba` exists with ``loss="logistic"`` only.
+    :meth:`predict_proba` is available only with losses that give probabilities, such
+    as "logistic".
 
     References
     ----------
@@ -348,7 +649,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the fitted functions' values.
+        """Return the values of the fitted functions.
 
         Parameters
         ----------
@@ -359,7 +660,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes one column, positive for ``classes_[1]``.
+            Values of the function of each class; for two classes those of one
+            function, positive for ``classes_[1]``.
         """
         return self._shaped(self._values(X))
 
@@ -382,8 +684,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes.
 
-        Only with ``loss="logistic"``, whose minimum they are; :meth:`predict` is the
-        class of the largest.
+        Available only with losses that give probabilities, such as "logistic".
+        :meth:`predict` returns the class of the largest.
 
         Parameters
         ----------
@@ -409,7 +711,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         Returns
         -------
         logarithms : ndarray of shape (n_samples, n_classes)
-            Of :meth:`predict_proba`.
+            Logarithms of :meth:`predict_proba`.
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -417,8 +719,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the function values of the models of sizes 1, 2, ... on the path.
 
-        Past the size that was chosen, to the end of the path: stage ``n`` is what
-        ``truncate(n)`` says, and the last one in general not :meth:`decision_function`.
+        The stages go past the chosen size to the end of the path. Stage ``n`` equals
+        ``truncate(n)``; the last one generally differs from :meth:`decision_function`.
 
         Parameters
         ----------
@@ -436,8 +738,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predicted classes of the models of sizes 1, 2, ... on the path.
 
-        Past the size that was chosen, to the end of the path: stage ``n`` is what
-        ``truncate(n)`` says, and the last one in general not :meth:`predict`.
+        The stages go past the chosen size to the end of the path. Stage ``n`` equals
+        ``truncate(n)``; the last one generally differs from :meth:`predict`.
 
         Parameters
         ----------
@@ -456,8 +758,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the probabilities by the models of sizes 1, 2, ... on the path.
 
-        Past the size that was chosen, to the end of the path: stage ``n`` is what
-        ``truncate(n)`` says, and the last one in general not :meth:`predict_proba`.
+        The stages go past the chosen size to the end of the path. Stage ``n`` equals
+        ``truncate(n)``; the last one generally differs from :meth:`predict_proba`.
 
         Parameters
         ----------
@@ -484,9 +786,10 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         return self._loss.probabilities(values.T).T
 
     def _decoded(self, values: np.ndarray) -> np.ndarray:
-        # The loss that was fitted, whatever the parameter has become since.
+        # Use the fitted loss: the parameter may have been changed since.
         if hasattr(self._loss, "probabilities"):
-            # Rounding may make two of them equal that the values tell apart.
+            # By probabilities, so that `predict` and `predict_proba` agree: rounding
+            # may make equal what the values tell apart.
             return self.classes_[self._probabilities(values).argmax(axis=1)]
         if len(self.classes_) == 2:
             return self.classes_[(values[:, 0] > 0).astype(int)]

@@ -1,4 +1,4 @@
-"""A density from a Gaussian fitted around each query; nothing is trained."""
+"""Density from a Gaussian fitted around each query."""
 
 from __future__ import annotations
 
@@ -38,64 +38,67 @@ from ._densities import ScoredDensity, check_bandwidth
 from ._inputs import validate_data
 from ._weights import check_sample_weight
 
-# Widths and bandwidths that "auto" compares at first, in octaves above the typical
-# distance of a nearest neighbour; more follow up to the spread of the data.
+# Widths and bandwidths that "auto" compares first, in octaves above the typical
+# distance of a nearest neighbor; more follow up to the spread of the data.
 WIDTHS = tuple(e / 2 for e in range(13))
 BANDWIDTHS = tuple(range(-6, 4))
-# The relative standard error beyond which dividing by a mass is not to be trusted.
+# Relative standard error of the mass above which dividing by it is unreliable.
 _LARGEST_ERROR = 0.1
 
 
 class LocalGaussianDensity(ScoredDensity):
-    r"""A Gaussian fitted to the data around each query.
+    r"""Density from a Gaussian fitted to the data around each query.
 
     .. math:: p(x) = \hat Z(x)\, N(x; \mu(x), V(x) + \sigma^2 I), \qquad
         \hat Z(x) = \frac{1}{l} \sum_i k_h(x, x_i)
 
     with :math:`k_h(x, z) = \exp(-\|x - z\|^2 / 2h^2)`, and the mean and covariance of
-    the data weighted by :math:`k_h(x, \cdot)`. Nothing is trained and only the data
-    are kept.
+    the data weighted by :math:`k_h(x, \cdot)`. Nothing is trained; only the data are
+    stored.
 
-    In general it does not integrate to one. `normalizer` estimates its mass by random
-    points, which is reliable in few dimensions (its standard error tells), and
-    ``normalize=True`` divides by it, with a warning where the estimate is poor.
+    In general the density does not integrate to one. `normalizer` estimates its mass
+    from random points, which is reliable in few dimensions (see its standard error),
+    and ``normalize=True`` divides by it, with a warning if the estimate is poor.
 
     Parameters
     ----------
     width : float or "auto", default="auto"
-        h, how far the data around a query count. "auto": by leave-one-out.
+        Width h of the window around a query. "auto" maximizes the leave-one-out
+        likelihood.
     bandwidth : float or "auto", default="auto"
-        sigma, added in every direction; without it a query beside few points would
-        have no density. "auto": by leave-one-out.
+        Standard deviation sigma added in every direction; without it, the covariance
+        at a query near few points would be singular. "auto" maximizes the
+        leave-one-out likelihood.
     n_components : int or None, default=None
-        Leading directions of V that are kept; None is all, 0 none.
+        Number of leading directions of V to keep; None keeps all, 0 none.
     normalize : bool, default=False
-        Whether log-densities are divided by the mass, estimated when fitting.
+        Whether to divide the density by its mass, which is estimated in `fit`.
     max_memory : int, str or None, default=None
-        What blocks may take: bytes, or a text such as "1 GiB". None: half of the free
-        memory.
+        Memory for blocks of values: bytes, or a text such as "1 GiB". None is half of
+        the free memory.
     random_state : int, RandomState instance or None, default=None
-        Draws the points that estimate the mass when ``normalize=True``.
+        Seed of the points that estimate the mass with ``normalize=True``.
     n_jobs : int or None, default=None
-        The most threads. None and -1: as many as BLAS is allowed.
+        Maximum number of threads. None and -1 take as many as BLAS may use.
     verbose : int or bool, default=0
-        Whether a search shows a progress bar.
+        Whether to show a progress bar during a search.
 
     Attributes
     ----------
     width_ : float
-        h.
+        Value of h that was used.
     bandwidth_ : float
-        sigma.
+        Value of sigma that was used.
     log_mass_ : float
-        Logarithm of the mass that is divided by; 0 unless ``normalize=True``.
+        Logarithm of the mass by which the density is divided; 0 unless
+        ``normalize=True``.
     search_ : list of dict
-        Every pair that a search compared, with its mean log-density of rows left out
+        Pairs compared by the search, with the mean log-density of left-out rows
         (``score``); empty if both were given.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Their names, where the training data had some.
+        Names of the features, if the training data had some.
 
     See Also
     --------
@@ -104,10 +107,10 @@ class LocalGaussianDensity(ScoredDensity):
     Notes
     -----
     A query costs O(l n min(l, n) + min(l, n)³) for l rows and n features.
-    Leave-one-out is exact: the row has no weight at itself; equal rows are left out
-    together. A search leaves out at most 1000 rows, goes on beyond its grid while it
-    gains, and compares densities that are not divided by their mass: where it matters,
-    look at `normalizer`.
+    Leave-one-out is exact: a row has no weight at itself, and equal rows are left out
+    together. A search leaves out at most 1000 rows, extends its grid while the
+    likelihood improves, and compares densities before normalization: where that
+    matters, check `normalizer`.
 
     References
     ----------
@@ -148,7 +151,7 @@ class LocalGaussianDensity(ScoredDensity):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> LocalGaussianDensity:
-        """Keep the data, and choose what is "auto".
+        """Store the data, and choose what is "auto".
 
         Parameters
         ----------
@@ -237,7 +240,7 @@ class LocalGaussianDensity(ScoredDensity):
         return best["width"], best["bandwidth"]
 
     def _compare(self, width: float, sigmas: np.ndarray, rows: np.ndarray) -> None:
-        """Add a width with each bandwidth to the table, by their left-out scores."""
+        """Add the left-out scores of a width with each bandwidth to the table."""
         frame = self._frame
         model = self._model(width, self._log_counts)
         variances = (sigmas / frame.unit) ** 2
@@ -253,7 +256,7 @@ class LocalGaussianDensity(ScoredDensity):
         return max(self.search_, key=lambda row: row["score"])
 
     def _beyond(self) -> list[tuple[float, float]]:
-        """Return pairs next to the best, where that is at an end of what was tried."""
+        """Return pairs next to the best one if that is at the edge of the grid."""
         best = self._best()
         steps = []
         for name in ("width", "bandwidth"):
@@ -281,7 +284,7 @@ class LocalGaussianDensity(ScoredDensity):
         return self._frame.variance(self.bandwidth_)
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density at each row, up to the mass unless normalized.
+        """Return the log-density at each row, divided by the mass if normalized.
 
         Parameters
         ----------
@@ -300,13 +303,13 @@ class LocalGaussianDensity(ScoredDensity):
         return logs[:, 0] - self._frame.log_volume - self.log_mass_
 
     def loo_score_samples(self) -> np.ndarray:
-        """Return the log-density of each training row, with it left out.
+        """Return the log-density of each training row, with that row left out.
 
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
-            Equal rows are left out together. -inf where there is no other row, NaN
-            for rows of weight 0.
+            Natural logarithms. Equal rows are left out together. -inf if there is no
+            other row, NaN for rows of weight 0.
         """
         check_is_fitted(self)
         logs = np.full(len(self._X), -np.inf)
@@ -319,14 +322,14 @@ class LocalGaussianDensity(ScoredDensity):
         return logs[self._set_of_row]
 
     def normalizer(self, n_samples: int = 10_000, random_state: Any = None) -> Bunch:
-        """Estimate what the density, before any normalization, integrates to.
+        """Estimate the integral of the density before normalization.
 
         Parameters
         ----------
         n_samples : int, default=10000
-            Random points, drawn from Parzen windows.
+            Number of random points, drawn from Parzen windows.
         random_state : int, RandomState instance or None, default=None
-            The source of chance; None is that of the estimator.
+            Seed or generator of random numbers; None takes that of the estimator.
 
         Returns
         -------
@@ -361,7 +364,7 @@ class LocalGaussianDensity(ScoredDensity):
         Returns
         -------
         grid : dict of lists
-            As `GridSearchCV` takes it; empty if nothing is "auto".
+            Grid for `GridSearchCV`; empty if nothing is "auto".
         """
         X = check_array(X, dtype=np.float64)
         first, _ = distinct_rows(X, np.ones(len(X)))
@@ -380,5 +383,5 @@ class LocalGaussianDensity(ScoredDensity):
 
 
 def _up_to(octaves: tuple[float, ...], highest: int) -> np.ndarray:
-    """Return octaves, with whole ones beyond the last up to the spread of the data."""
+    """Return the octaves, extended by whole ones up to the spread of the data."""
     return np.array([*octaves, *range(int(octaves[-1]) + 1, highest + 1)], dtype=float)

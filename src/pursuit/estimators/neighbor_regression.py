@@ -1,4 +1,4 @@
-"""Regression by local linear reconstruction: the sister of the HKNN classifier."""
+"""Regression by local hyperplanes, the counterpart of the HKNN classifier."""
 
 from __future__ import annotations
 
@@ -33,64 +33,67 @@ PENALTY_SCALE = 0.1
 
 
 class HKNNRegressor(RegressorMixin, BaseEstimator):
-    """Regression by the local hyperplane of the nearest neighbours.
+    """Regression by the local hyperplane of the nearest neighbors.
 
-    A point is rebuilt from its K nearest training points, and their values with it:
+    A point is reconstructed from its K nearest training points, and its target from
+    theirs by the same weights:
 
         ``min_b |x - Σ b_k x_k|² + penalty |b|²``, ``Σ b_k = 1``;  ``f(x) = Σ b_k y_k``.
 
-    A large penalty gives equal weights, `KNeighborsRegressor`; a smaller one follows
-    the slope of the data, and can extrapolate.
+    A large penalty gives equal weights, as in `KNeighborsRegressor`; a smaller one
+    follows the slope of the data, and can extrapolate.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        K.  ``"auto"`` takes the one (80 at most) of the smallest leave-one-out error.
+        Number K of neighbors. ``"auto"`` takes the K (at most 80) with the smallest
+        leave-one-out error.
     penalty : float, "scale" or "auto", default="auto"
-        λ, as a number of squared input units; ``"scale"`` is 0.1 times the variance
-        of X, summed over features, ``"auto"`` the best of seven multiples of it by
-        leave-one-out.  The best one depends much on the noise of the targets.
+        Weight decay λ, in squared units of the inputs. ``"scale"`` is 0.1 times the
+        variance of X, summed over features; ``"auto"`` is the best of seven multiples
+        of that variance by leave-one-out. The best one depends strongly on the noise
+        of the targets.
     search : object with ``fit`` and ``kneighbors``, or None, default=None
-        Finds the neighbours.  None is scikit-learn's `NearestNeighbors`.
+        Neighbor search. None is scikit-learn's `NearestNeighbors`.
     loo_samples : int, default=1000
-        How many training points, at most and drawn at random, are left out in turn to
-        choose what is ``"auto"``.  Rows equal to the one left out are left out with
-        it, unless the data are a few categories (50 different rows at most, each there
-        five times on average).
+        Maximum number of training points, drawn at random, that are left out in turn
+        to choose what is ``"auto"``. Rows equal to the one left out are left out with
+        it, unless the data are a few categories (at most 50 different rows, each
+        repeated five times on average).
     max_memory : int, str or None, default=None
-        Memory for a block of points, in bytes or as a text such as ``"1 GiB"``; None is
-        half of what is free.
+        Memory for a block of points: bytes, or a text such as "1 GiB". None is half of
+        the free memory.
     random_state : int, RandomState instance or None, default=None
-        Draws the points that are left out; None draws the same ones each time.
+        Seed of the draw of left-out points; None draws the same ones each time.
     n_jobs : int or None, default=None
-        Threads; None takes as many as the linear algebra library may use.
+        Number of threads; None takes as many as the linear algebra library may use.
     verbose : int or bool, default=0
         Whether to show a progress bar.
 
     Attributes
     ----------
     n_neighbors_ : int
-        The K used.
+        Number of neighbors used.
     penalty_ : float
-        The λ used.
+        Penalty that was used.
     loo_table_ : Table or None
-        With ``"auto"``, the leave-one-out errors: `errors` (penalties x neighbours)
-        are mean squared errors over the variance, `n_neighbors`, `penalties`,
-        `n_samples`; several outputs count alike.
+        With ``"auto"``, the leave-one-out errors: `errors` (penalties x neighbors)
+        are mean squared errors over the variance, averaged over outputs;
+        `n_neighbors`, `penalties`, `n_samples`.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Their names, where the training data had some.
+        Names of the features, if the training data had some.
 
     See Also
     --------
-    HKNNClassifier : The same hyperplanes for classes.
+    HKNNClassifier : Classifier by the nearest local hyperplane.
 
     Notes
     -----
-    O(l d + K² d + K³) a point.  Features should be of comparable scale.  A point that
-    lies among its neighbours is interpolated; one outside, whose weights may be
-    negative, is extrapolated.
+    With l training points and d features, a prediction costs O(l d + K² d + K³).
+    Features should be of comparable scale. A point that lies among its neighbors is
+    interpolated; one outside, whose weights may be negative, is extrapolated.
 
     Examples
     --------
@@ -126,7 +129,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
 
     @without_weights("KMPRegressor and NadarayaWatson")
     def fit(self, X: Any, y: Any) -> HKNNRegressor:
-        """Keep the training points; choose by leave-one-out what is to be chosen.
+        """Store the training points, and choose what is "auto" by leave-one-out.
 
         Parameters
         ----------
@@ -151,7 +154,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         )
         self._check_parameters()
         check_scale(X)
-        # A copy, so that changes of the caller's X do not reach the model.
+        # A copy, so that later changes of the caller's X do not affect the model.
         self._points = np.array(X, order="C", copy=True)
         self._set_values(np.asarray(y, dtype=np.float64))
         nobody = np.zeros(len(X), dtype=np.intp)
@@ -164,7 +167,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def _set_values(self, y: np.ndarray) -> None:
-        """Keep the targets, each output over a power of two: exact, and no overflow."""
+        """Store each output divided by a power of two: exact, and no overflow."""
         self._is_single_output = y.ndim == 1
         Y = y.reshape(len(y), -1)
         self._exponents = np.frexp(np.abs(Y).max(axis=0))[1]
@@ -195,7 +198,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
     def _numbers(self, sets: np.ndarray) -> np.ndarray:
         if not is_word(self.n_neighbors, "auto"):
             return np.array([min(int(self.n_neighbors), len(sets))])
-        # Left-out points have at least one neighbour less.
+        # Left-out points have at least one neighbor fewer.
         most = min(MOST_NEIGHBORS, len(sets) - int(np.bincount(sets).min()))
         return np.arange(1, most + 1)
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours by local hyperplanes and local convex hulls, as classifiers."""
+"""Nearest-neighbor classifiers by local hyperplanes and local convex hulls."""
 
 from __future__ import annotations
 
@@ -15,90 +15,87 @@ from ._local_parameters import check_penalty
 # Penalties that "auto" compares, and the default, as shares of the class variance.
 PENALTY_SHARES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
 PENALTY_SCALE = 0.1
-# Numbers of neighbours that "auto" compares where each needs a computation of its own.
+# Numbers of neighbors that "auto" compares where each needs its own computation.
 FEW_NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45)
 
-SHARED = """reference : None, array-like or estimator, default=None
-        Which training points are kept: all; those of the given indices or mask; or the
-        support points (``support_``) of a model such as SVC or KMPClassifier.  A fitted
-        model must have been fitted to the same rows; an unfitted one, and so any clone
-        of a fitted one, is fitted to the data first.  Under cross-validation indices
-        and masks would mean other rows in every fold: give an unfitted model there.
-    search : object with ``fit`` and ``kneighbors``, or None, default=None
-        Finds the neighbours; one copy is fitted to each class.  None is scikit-learn's
-        `NearestNeighbors`: trees in few dimensions, else brute force.  Approximate ones
-        may fill up with the index -1 or infinite distances.
-    loo_samples : int, default=1000
-        How many training points, at most and drawn at random, are left out in turn to
-        choose what is ``"auto"`` and the temperature of the probabilities.  Rows equal
-        to the one left out are left out with it, unless the data are a few categories
-        (50 different rows at most, each there five times on average).  With 0 there is
-        no `predict_proba`.
-    max_memory : int, str or None, default=None
-        Memory for a block of points, in bytes or as a text such as ``"1 GiB"``; None is
-        half of what is free.  Where the neighbours of the points left out do not fit,
-        they are searched for twice.
-    random_state : int, RandomState instance or None, default=None
-        Draws the points that are left out; None draws the same ones each time.
-    n_jobs : int or None, default=None
-        Threads; None takes as many as the linear algebra library may use.
-    verbose : int or bool, default=0
-        Whether to show a progress bar."""
 
-ATTRIBUTES = """classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_neighbors_ : int
-        Neighbours used in each class, at most.
-    reference_ : ndarray of shape (n_reference,)
-        The training rows that are kept.
-    temperature_ : float or None
-        Of the probabilities; None if `loo_samples` is 0.
-    loo_table_ : Table or None
-        With ``"auto"``, the leave-one-out errors: `errors` (penalties x neighbours),
-        `n_neighbors`, `penalties`, `n_samples`.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of str
-        Their names, where the training data had some."""
+class HKNNClassifier(BaseLocal):
+    """Classifier by the nearest local hyperplane (HKNN).
 
+    The K nearest points N_k of each class span a hyperplane through their mean N̄. The
+    predicted class is the one whose hyperplane is nearest:
 
-class HKNNClassifier(BaseLocal):  # noqa: D101
-    __doc__ = f"""Nearest neighbours by local hyperplanes (HKNN).
+        ``d² = min_a |x - N̄ - V a|² + penalty |a|²``,
 
-    The K nearest points of each class span a hyperplane through their mean N̄; the
-    class is the one whose hyperplane is nearest:
-
-        ``d² = min_a |x - N̄ - V a|² + penalty |a|²``, V the columns ``N_k - N̄``.
-
-    The penalty keeps the point reached near the mean; the distance includes it.
+    where the columns of V are ``N_k - N̄``. The penalty keeps the nearest point of the
+    hyperplane close to the mean, and is part of the distance.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default=15
-        K; smaller classes give what they have.  ``"auto"`` takes the K (80 at most)
-        with the fewest leave-one-out mistakes.
+        Number K of neighbors in each class; smaller classes use all their points.
+        ``"auto"`` takes the K (at most 80) with the fewest leave-one-out mistakes.
     penalty : float, "scale" or "auto", default="scale"
-        Weight decay λ, in squared units of the inputs; ``"scale"`` is 0.1 times
-        the class variance (summed over features, mean over classes), ``"auto"`` the
-        best of eight multiples of that variance by leave-one-out, zero among them.  0
-        gives the plain hyperplane, a very large one the distance to the mean.
+        Weight decay λ, in squared units of the inputs. ``"scale"`` is 0.1 times the
+        class variance (summed over features, mean over classes); ``"auto"`` is the
+        best of eight multiples of that variance, including 0, by leave-one-out. 0
+        gives the plain hyperplane, a very large penalty the distance to the mean.
     n_components : int, float or None, default=None
-        Keep only this many leading principal directions of the neighbours, or as many
-        as explain this share (below 1) of their variance.  ``n_neighbors="auto"`` then
-        compares eleven K at the most.
+        Number of leading principal directions of the neighbors to keep, or the share
+        (below 1) of their variance that the kept ones explain. None keeps all. If
+        set, ``n_neighbors="auto"`` compares at most eleven values of K.
     tangents : callable, array-like or None, default=None
-        Known directions of invariance: of the nearest point of each class, they are
-        added to the directions of its hyperplane, under the same penalty.  A function
+        Known directions of invariance. Those of the nearest point of each class are
+        added to the directions of its hyperplane, under the same penalty. A function
         of points (n, d) that returns (n, m, d), such as
         :class:`pursuit.neighbors.ImageTangents`, or an array of shape
         (n_samples, m, d).
-    {SHARED}
+    reference : None, array-like or estimator, default=None
+        Training points to keep: all (None), the given indices or mask, or the support
+        points (``support_``) of a model such as SVC or KMPClassifier. A fitted model
+        must have been fitted to the same rows; an unfitted one, and so any clone of a
+        fitted one, is fitted to the data first. Under cross-validation, indices and
+        masks would mean other rows in every fold: give an unfitted model there.
+    search : object with ``fit`` and ``kneighbors``, or None, default=None
+        Neighbor search; one copy is fitted to each class. None is scikit-learn's
+        `NearestNeighbors`: trees in few dimensions, else brute force. An approximate
+        search may pad its results with the index -1 or infinite distances.
+    loo_samples : int, default=1000
+        Maximum number of training points, drawn at random, that are left out in turn
+        to choose what is ``"auto"`` and the temperature of the probabilities. Rows
+        equal to the one left out are left out with it, unless the data are a few
+        categories (at most 50 different rows, each repeated five times on average).
+        With 0 there is no `predict_proba`.
+    max_memory : int, str or None, default=None
+        Memory for a block of points: bytes, or a text such as "1 GiB". None is half of
+        the free memory. If the neighbors of the left-out points do not fit, they are
+        searched for twice.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw of left-out points; None draws the same ones each time.
+    n_jobs : int or None, default=None
+        Number of threads; None takes as many as the linear algebra library may use.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
-    {ATTRIBUTES}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_neighbors_ : int
+        Maximum number of neighbors used in each class.
+    reference_ : ndarray of shape (n_reference,)
+        Training rows that are kept.
+    temperature_ : float or None
+        Temperature of the probabilities; None if `loo_samples` is 0.
+    loo_table_ : Table or None
+        With ``"auto"``, the leave-one-out errors: `errors` (penalties x neighbors),
+        `n_neighbors`, `penalties`, `n_samples`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
     penalty_ : float
-        The λ used.
+        Penalty that was used.
 
     See Also
     --------
@@ -107,13 +104,14 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
 
     Notes
     -----
-    Ties go to the class with the nearest point, then to the first in `classes_`: each
-    distance is lengthened by 1e-9 of that of its nearest point.  Without a penalty and
-    with K above the number of features every hyperplane is the whole space, all
-    distances are zero, and only that rule is left.
+    Ties go to the class with the nearest point, then to the first in `classes_`: 1e-9
+    of the distance to the nearest point of the class is added to each distance.
+    Without a penalty and with K above the number of features, every hyperplane is the
+    whole space, all distances are zero, and only that rule decides.
 
-    With C classes, the search costs O(l d) a point.  Exact distances add O(C K² d);
-    `predict` bounds them and seldom needs more than O(C K d).
+    With l reference points, d features and C classes, the search costs O(l d) per
+    point. Exact distances add O(C K² d); `predict` bounds them and seldom needs more
+    than O(C K d).
 
     References
     ----------
@@ -178,7 +176,7 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         numbers = super()._numbers()
         if self.n_components is None:
             return numbers
-        # Components are found anew for every K: fewer of them.
+        # The components of every K are computed anew: compare fewer.
         return numbers[np.isin(numbers, [*FEW_NUMBERS, numbers[-1]])]
 
     def _penalties(self) -> np.ndarray:
@@ -194,25 +192,65 @@ class HKNNClassifier(BaseLocal):  # noqa: D101
         self.penalty_ = penalty
 
 
-class CKNNClassifier(BaseLocal):  # noqa: D101
-    __doc__ = f"""Nearest neighbours by local convex hulls (CKNN).
+class CKNNClassifier(BaseLocal):
+    """Classifier by the nearest local convex hull (CKNN).
 
-    The class is the one for which the convex hull of its K nearest points is nearest:
+    The predicted class is the one whose K nearest points N_k have the nearest convex
+    hull:
 
         ``d² = min_b |x - Σ b_k N_k|²``, ``b_k >= 0``, ``Σ b_k = 1``,
 
-    solved exactly, by an active set.
+    solved exactly by an active-set method.
 
     Parameters
     ----------
     n_neighbors : int or "auto", default=15
-        K; smaller classes give what they have.  ``"auto"`` takes the K (80 at most)
-        with the fewest leave-one-out mistakes.
-    {SHARED}
+        Number K of neighbors in each class; smaller classes use all their points.
+        ``"auto"`` takes the K (at most 80) with the fewest leave-one-out mistakes.
+    reference : None, array-like or estimator, default=None
+        Training points to keep: all (None), the given indices or mask, or the support
+        points (``support_``) of a model such as SVC or KMPClassifier. A fitted model
+        must have been fitted to the same rows; an unfitted one, and so any clone of a
+        fitted one, is fitted to the data first. Under cross-validation, indices and
+        masks would mean other rows in every fold: give an unfitted model there.
+    search : object with ``fit`` and ``kneighbors``, or None, default=None
+        Neighbor search; one copy is fitted to each class. None is scikit-learn's
+        `NearestNeighbors`: trees in few dimensions, else brute force. An approximate
+        search may pad its results with the index -1 or infinite distances.
+    loo_samples : int, default=1000
+        Maximum number of training points, drawn at random, that are left out in turn
+        to choose what is ``"auto"`` and the temperature of the probabilities. Rows
+        equal to the one left out are left out with it, unless the data are a few
+        categories (at most 50 different rows, each repeated five times on average).
+        With 0 there is no `predict_proba`.
+    max_memory : int, str or None, default=None
+        Memory for a block of points: bytes, or a text such as "1 GiB". None is half of
+        the free memory. If the neighbors of the left-out points do not fit, they are
+        searched for twice.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw of left-out points; None draws the same ones each time.
+    n_jobs : int or None, default=None
+        Number of threads; None takes as many as the linear algebra library may use.
+    verbose : int or bool, default=0
+        Whether to show a progress bar.
 
     Attributes
     ----------
-    {ATTRIBUTES}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_neighbors_ : int
+        Maximum number of neighbors used in each class.
+    reference_ : ndarray of shape (n_reference,)
+        Training rows that are kept.
+    temperature_ : float or None
+        Temperature of the probabilities; None if `loo_samples` is 0.
+    loo_table_ : Table or None
+        With ``"auto"``, the leave-one-out errors: `errors` (penalties x neighbors),
+        `n_neighbors`, `penalties`, `n_samples`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------
@@ -220,13 +258,14 @@ class CKNNClassifier(BaseLocal):  # noqa: D101
 
     Notes
     -----
-    Ties go to the class with the nearest point, then to the first in `classes_`: each
-    distance is lengthened by 1e-9 of that of its nearest point.  With more neighbours
-    than features, hulls of several classes often hold a point: their distances are
-    then all zero up to round-off.
+    Ties go to the class with the nearest point, then to the first in `classes_`: 1e-9
+    of the distance to the nearest point of the class is added to each distance. With
+    more neighbors than features, a point often lies in the hulls of several classes:
+    their distances are then all zero up to round-off.
 
-    With C classes, the search costs O(l d) a point, the hulls O(C K d) for each point
-    that enters an active set; `predict` bounds most distances only.
+    With l reference points, d features and C classes, the search costs O(l d) per
+    point, and the hulls O(C K d) for each neighbor that enters an active set;
+    `predict` only bounds most distances.
 
     References
     ----------

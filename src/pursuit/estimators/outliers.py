@@ -1,4 +1,4 @@
-"""Outliers as rows of low density."""
+"""Outlier detection by low density."""
 
 from __future__ import annotations
 
@@ -16,38 +16,39 @@ from ._weights import check_sample_weight
 
 
 class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Outliers are rows where a density is low.
+    """Outlier detector by the log-density of any density estimator.
 
-    The threshold comes from the log-densities of training rows that are left out, so
-    that it holds for new rows: with it, about `false_alarm_rate` of further rows like
-    the training rows are called outliers. (The density of a training row itself
-    includes its own Gaussian and is much higher; a threshold set by those would reject
-    almost every new row in many dimensions.) For the same reason a row that equals a
-    training row is scored with that left out, so that `fit_predict` finds the outliers
-    among the training rows; unless it was there more than once, that is, with a weight
-    above 1.
+    The threshold is a quantile of the log-densities of left-out training rows, so that
+    it is valid for new rows: about `false_alarm_rate` of new rows that resemble the
+    training rows are called outliers. (With the row left in, its density includes its
+    own Gaussian and is much higher; a threshold from those would reject almost every
+    new row in many dimensions.) For the same reason, a row that equals a training row
+    is scored with that row left out, so that `fit_predict` finds the outliers among
+    the training rows. Rows that occur more than once (total weight above 1) are not
+    left out.
 
     Parameters
     ----------
     density : estimator
-        Any estimator with ``fit`` and ``score_samples``.
+        Estimator with ``fit`` and ``score_samples``.
     false_alarm_rate : float, default=0.05
-        The share of regular new rows that may be called outliers; between 0 and 1.
+        Share of regular new rows that may be called outliers; between 0 and 1.
     n_folds : int, default=5
-        Folds by which rows are left out if the density has no ``loo_score_samples``.
+        Number of folds by which rows are left out if the density has no
+        ``loo_score_samples``.
 
     Attributes
     ----------
     density_ : estimator
-        The fitted density.
+        Fitted density.
     offset_ : float
-        The threshold: ``decision_function`` is ``score_samples - offset_``.
+        Threshold: ``decision_function`` is ``score_samples - offset_``.
     n_features_in_ : int
         Number of features.
 
     See Also
     --------
-    DensityClassifier : Classes from densities.
+    DensityClassifier : Classifier by Bayes' rule with one density per class.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), optional
-            Given to the density; rows of weight 0 are as if absent.
+            Weights for the density; rows of weight 0 are ignored.
 
         Returns
         -------
@@ -105,10 +106,10 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of each row, training rows left out.
+        """Return the log-density of each row, with training rows left out.
 
-        It jumps at the training rows, by design: a row equal to one that was there once
-        is scored without that one's own part of the density, a row beside it with it.
+        By design it jumps at the training rows: a row equal to one that occurred once
+        is scored without the contribution of that row, a row next to it with it.
 
         Parameters
         ----------
@@ -118,7 +119,7 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
-            Higher is more regular.
+            Log-densities; lower is more abnormal.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
@@ -159,16 +160,16 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _keys(X: np.ndarray) -> list[bytes]:
-    """Return the contents of each row; 0 and -0 are equal."""
+    """Return the bytes of each row, the same for 0 and -0."""
     return [row.tobytes() for row in X + 0.0]
 
 
 def _single_rows(
     X: np.ndarray, weight: np.ndarray, scores: np.ndarray
 ) -> dict[bytes, float]:
-    """Return the left-out scores of rows that are there once, by content.
+    """Return the left-out scores of rows that occur once, by content.
 
-    None where no row can be told from the others by the rest.
+    Empty if all scores are -inf, as with a single distinct row.
     """
     if np.isneginf(scores).all():
         return {}

@@ -1,4 +1,4 @@
-"""The small classical companions: Nadaraya-Watson and the kernel centroid."""
+"""Two classical kernel methods: Nadaraya-Watson and the kernel centroid."""
 
 from __future__ import annotations
 
@@ -30,55 +30,57 @@ from ._inputs import validate_data
 from ._targets import as_numbers, class_codes
 from ._weights import check_sample_weight
 
-# Words for a width that kernels know.
+# Rules for gamma that kernels know.
 RULES = ("median", "scale", "auto")
-# Widths that gamma="loo" compares, as multiples of the median rule's, and the rows it
-# leaves out at most.
+# Multiples of the median rule that gamma="loo" compares, and the maximum number of
+# rows that it leaves out.
 GAMMA_MULTIPLES = tuple(2.0**e for e in range(-4, 11))
 LEFT_OUT_ROWS = 1000
-# The narrowest range that holds all widths that are numbers.
+# Range of the values of gamma that are normal numbers.
 _WIDTHS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 
 class NadarayaWatson(RegressorMixin, BaseEstimator):
-    r"""Kernel regression: the mean of the targets, weighted by a kernel.
+    r"""Kernel regression by the kernel-weighted mean of the targets.
 
     .. math:: f(x) = \frac{\sum_i k(x, x_i) y_i}{\sum_i k(x, x_i)}
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="rbf"
-        As in :func:`pursuit.kernels.as_kernel`; it may not be negative.
+        Kernel, given as in :func:`pursuit.kernels.as_kernel`; it must not be negative.
     gamma : float or {"loo", "median", "scale", "auto"}, default="loo"
-        The width of a kernel given by name. "loo" takes the one of the lowest
-        leave-one-out squared error among multiples of "median".
+        Inverse squared width of a kernel given by name,
+        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "loo" takes
+        the multiple of "median" with the lowest leave-one-out squared error.
     degree : int, default=3
-        Of the kernel "poly".
+        Degree of the polynomial kernel; ignored by other kernels.
     coef0 : float, default=0.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
     max_memory : int, str or None, default=None
-        What blocks of kernel values may take: bytes, or a text such as "1 GiB". None:
+        Memory for blocks of kernel values: bytes, or a text such as "1 GiB". None is
         half of the free memory.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with its width as a number.
+        Kernel with a numeric gamma.
     search_ : list of dict
-        Every width compared (``gamma``) with its leave-one-out mean squared error
-        (``mse``); empty if it was given.
+        Values of ``gamma`` compared, with their leave-one-out mean squared errors
+        (``mse``); empty unless ``gamma="loo"``.
     n_features_in_ : int
         Number of features.
 
     See Also
     --------
-    KernelCentroidClassifier : The companion for classes.
+    KernelCentroidClassifier : Classifier by the nearest class mean in feature space.
 
     Notes
     -----
-    A prediction costs a kernel value for each training row. Far from all data, where
-    every kernel value is 0, the nearest row answers, as in the limit. Leave-one-out is
-    exact; equal rows are left out together, and at most 1000 rows in turn.
+    A prediction costs one kernel value for each training row. Far from all data, where
+    every kernel value is 0, the prediction is the target of the nearest row, which is
+    the limit. Leave-one-out is exact; equal rows are left out together, and at most
+    1000 rows in turn.
 
     References
     ----------
@@ -111,7 +113,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         self.max_memory = max_memory
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NadarayaWatson:
-        """Keep the data, and choose the width if asked.
+        """Store the data, and choose gamma if it is "loo".
 
         Parameters
         ----------
@@ -148,18 +150,18 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         if is_searched and isinstance(self.kernel, str) and hasattr(kernel, "gamma"):
             kernel = self._best_width(kernel)
         self.kernel_ = kernel
-        self._predicted(self._X[:1])  # a negative kernel is refused now
+        self._predicted(self._X[:1])  # reject a negative kernel now
         return self
 
     def _best_width(self, kernel: Kernel) -> Kernel:
-        """Return the kernel with the width of the lowest leave-one-out error."""
+        """Return the kernel whose gamma has the lowest leave-one-out error."""
         first, sets = distinct_rows(self._X, self._weight)
         if len(first) < 2:
             return kernel
         lowest = np.argsort(row_digests(self._X, first, 0))[:LEFT_OUT_ROWS]
         rows = np.flatnonzero(np.isin(sets, lowest))
         best = kernel
-        # In units in which no square of a target overflows or vanishes.
+        # Scale the targets so that their squares neither overflow nor underflow.
         unit = float(np.abs(self._Y).max()) or 1.0
         Y = self._Y / unit
         for multiple in GAMMA_MULTIPLES:
@@ -180,7 +182,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
                 best = trial
             self.search_.append({"gamma": gamma, "mse": mse})
         for row in self.search_:
-            row["mse"] *= unit * unit  # floats of Python: inf, without a warning
+            row["mse"] *= unit * unit  # Python floats overflow to inf without a warning
         return best
 
     def predict(self, X: Any) -> np.ndarray:
@@ -212,27 +214,28 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
 
 
 class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
-    r"""The class whose mean is nearest, in the feature space of a kernel.
+    r"""Classifier by the nearest class mean in the feature space of a kernel.
 
     .. math:: d^2(x, c) = k(x, x) - 2 \sum_{i \in c} w_i k(x, x_i)
         + \sum_{i, j \in c} w_i w_j k(x_i, x_j)
 
-    with weights that sum to one in each class. With a linear kernel it is
-    :class:`sklearn.neighbors.NearestCentroid`; with a Gaussian one it compares Parzen
-    windows of the classes, up to a constant for each.
+    with weights that sum to one in each class. With a linear kernel this is
+    :class:`sklearn.neighbors.NearestCentroid`; with a Gaussian kernel it compares the
+    Parzen windows of the classes, up to a constant for each class.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="rbf"
-        As in :func:`pursuit.kernels.as_kernel`.
+        Kernel, given as in :func:`pursuit.kernels.as_kernel`.
     gamma : float or {"median", "scale", "auto"}, default="median"
-        The width of a kernel given by name.
+        Inverse squared width of a kernel given by name,
+        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower.
     degree : int, default=3
-        Of the kernel "poly".
+        Degree of the polynomial kernel; ignored by other kernels.
     coef0 : float, default=0.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
     max_memory : int, str or None, default=None
-        What blocks of kernel values may take: bytes, or a text such as "1 GiB". None:
+        Memory for blocks of kernel values: bytes, or a text such as "1 GiB". None is
         half of the free memory.
 
     Attributes
@@ -240,17 +243,17 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     kernel_ : Kernel
-        The kernel with its width as a number.
+        Kernel with a numeric gamma.
     n_features_in_ : int
         Number of features.
 
     See Also
     --------
-    DensityClassifier : Bayes' rule over one density a class.
+    DensityClassifier : Classifier by Bayes' rule with one density per class.
 
     Notes
     -----
-    Fitting costs O(l²) kernel values, a prediction one for each training row.
+    With l training rows, fitting costs O(l²) kernel values and a prediction l.
 
     References
     ----------
@@ -284,14 +287,14 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> KernelCentroidClassifier:
-        """Keep the data, and compute the norms of the class means.
+        """Store the data, and compute the norms of the class means.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Training points.
         y : array-like of shape (n_samples,)
-            Class labels, of two classes at least.
+            Class labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 is the same as the row twice, 0 the same as no row.
 
@@ -316,7 +319,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def distances(self, X: Any) -> np.ndarray:
-        """Return squared distances to the class means, in feature space.
+        """Return the squared distances to the class means in feature space.
 
         Parameters
         ----------
@@ -326,7 +329,8 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         distances : ndarray of shape (n_samples, n_classes)
-            Not negative, up to rounding, if the kernel is positive definite.
+            Squared distances; not negative, up to rounding, if the kernel is positive
+            definite.
         """
         check_is_fitted(self)
         X = _validated(self, X)
@@ -340,7 +344,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return minus the squared distances; of two classes, their difference.
+        """Return the negative squared distances; for two classes, their difference.
 
         Parameters
         ----------
@@ -350,7 +354,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for the second of two classes.
+            For two classes, positive for ``classes_[1]``.
         """
         D = self.distances(X)
         return D[:, 0] - D[:, 1] if D.shape[1] == 2 else -D
@@ -378,9 +382,9 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _bound(estimator: Any, gamma: float | str, more: tuple[str, ...] = ()) -> Kernel:
-    """Return the estimator's kernel, with a width from its training rows.
+    """Return the estimator's kernel, with gamma computed from its training rows.
 
-    ``more`` names words for gamma that the kernel itself does not know.
+    ``more`` names values of gamma that the kernel itself does not know.
     """
     whole_number("degree", estimator.degree, 1)
     finite_number("coef0", estimator.coef0)
@@ -395,7 +399,7 @@ def _bound(estimator: Any, gamma: float | str, more: tuple[str, ...] = ()) -> Ke
 
 
 def _validated(estimator: Any, X: Any) -> Any:
-    """Return points for a prediction."""
+    """Return the validated points of a prediction."""
     X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
     if estimator.kernel_.takes_squares:
         check_squares(X)

@@ -1,4 +1,4 @@
-"""From data to a path and a size on it: what every pursuit estimator's ``fit`` does."""
+"""The fit of a KMP estimator: from data to a path and a size on it."""
 
 from .procedure import REASONS, Fit, fit
 

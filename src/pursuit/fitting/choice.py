@@ -1,4 +1,4 @@
-"""Which width, ridge and size the model gets: all that held-out rows decide."""
+"""Choose width, ridge and size by held-out rows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .plan import Plan
 from .scope import scope_of_search
 from .search import CutShort, Trial, compare, lowest, search
 
-# How far sizes are tried again, with all functions: a little beyond what was best with
-# some of them, of which it takes more.
+# How far sizes are tried in the final comparison with all functions: factor of, and
+# steps beyond, the best size with some of them.
 _FURTHER, _MORE = 1.25, 30
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What the final pursuit shall do.
+    """Settings of the final pursuit.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Choice:
     alpha : float
     max_steps : int
     sizes : list of int or None
-        On each path; None where the paths themselves will tell.
+        Size on each path; None if the final paths determine it.
     trials : list of Trial
         All that was compared.
     is_cut_short : bool
@@ -47,9 +47,9 @@ class Choice:
 
 
 def choose(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Choice:
-    """Return what held-out rows decide of a fit as planned."""
-    # One held-out part and nothing to compare need no search: the final pursuit
-    # itself is watched.
+    """Return the dictionary, ridge and sizes that held-out rows choose."""
+    # With a single held-out part and nothing to compare, no search is needed: the
+    # final pursuit itself records the held-out error.
     if not plan.folds or not (plan.selection == "cv" or plan.has_choice):
         first = plan.dictionaries[0], plan.alphas[0]
         return Choice(*first, plan.max_steps, None, [])
@@ -74,9 +74,9 @@ def choose(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Choice:
 def _again(
     plan: Plan, X: Any, problems: list[Problem], dictionary: Functions, best: Trial
 ) -> Trial | None:
-    """Return the best trial of some functions and folds, made again with all.
+    """Repeat the best trial with all functions, rows and folds.
 
-    ``None`` if it was interrupted.
+    Return ``None`` if it was interrupted.
     """
     furthest = [int(_FURTHER * curve.best()) + _MORE for curve in best.curves]
     problems = [

@@ -19,7 +19,7 @@ from .engines import Workbench
 from .held_out import Sites, held_out_errors, left_of, without
 from .stopping import Patience
 
-# Cross-validated paths go on this much longer than their best size so far.
+# How far cross-validated paths continue beyond their best size so far.
 CV_PATIENCE = Patience(steps=30, share=1.0)
 
 
@@ -31,21 +31,20 @@ class Curve:
     standard_error: np.ndarray
 
     def best(self, tolerance: float | str = 0.0) -> int:
-        """Return the size of the lowest error, or the smallest one near it.
+        """Return the smallest size whose error is close to the lowest.
 
         Parameters
         ----------
         tolerance : float or "1se"
-            The smallest size whose error is within this share of the lowest, or
-            within one standard error of it.
+            The error may exceed the lowest by this share, or by one standard error.
         """
         return self.smallest(self.limit(tolerance))
 
     def limit(self, tolerance: float | str) -> float:
-        """Return the error up to which a smaller size would do."""
+        """Return the largest error that a smaller size may have."""
         if tolerance == "1se":
             return self.lowest + float(self.standard_error[self.mean.argmin()])
-        # Scores, with their signs turned, are negative.
+        # Negated scores are negative.
         return self.lowest + abs(self.lowest) * float(tolerance)
 
     def smallest(self, limit: float) -> int:
@@ -59,12 +58,12 @@ class Curve:
 
 
 class SearchInterrupted(Exception):  # noqa: N818 -- not an error
-    """The user stopped the search; what was compared before still counts.
+    """The user stopped the search; earlier comparisons remain valid.
 
     Parameters
     ----------
     curves : list of list of Curve
-        As far as they went: for each of the first ridges one for each problem.
+        Curves as far as they got: for each of the first ridges, one for each problem.
     """
 
     def __init__(self, curves: list[list[Curve]]) -> None:
@@ -74,42 +73,42 @@ class SearchInterrupted(Exception):  # noqa: N818 -- not an error
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Parts of the rows that are held out, one after the other.
+    """Parts of the rows, each held out once.
 
     Attributes
     ----------
     parts : sequence of ndarray of shape (l,)
         As in :func:`.without`.
     sites : Sites
-        Where atoms are centered: those of held-out rows are closed.
+        Tells which atoms are centered on held-out rows, and closed with them.
     """
 
     parts: Sequence[np.ndarray]
     sites: Sites
 
     def weights(self, weight: np.ndarray) -> list[np.ndarray]:
-        """Return the weights of the rows that each fold leaves."""
+        """Return the weights that each fold leaves."""
         return [left_of(part, weight) for part in self.parts]
 
 
 def shared_curves(
     bench: Workbench, problems: Sequence[Problem], folds: Folds, alphas: Sequence[float]
 ) -> list[list[Curve]]:
-    """Return the held-out curves of each ridge, one for each problem.
+    """Return the held-out curves: for each ridge, one for each problem.
 
-    All pursuits that the memory allows run at once and share their passes; those of one
-    curve stop together, once their mean error has risen for long enough.
+    As many pursuits as the memory allows run at once and share their passes. The
+    pursuits of one curve stop together, once their mean error no longer falls.
 
     Parameters
     ----------
     bench : Workbench
-        Of atoms that are the same in all folds.
+        With atoms that are the same in all folds.
     problems : sequence of Problem
-        On all rows; each fold gives its rows weight 0 and does not choose them.
+        Problems on all rows; each fold gives its rows weight 0 and closes their atoms.
     folds : Folds
     alphas : sequence of float
     """
-    # One array for each fold: pursuits know by it that they share norms.
+    # Pursuits with the same array of weights share the norms.
     weights = folds.weights(problems[0].weight)
     longest = replace(max(problems, key=lambda p: p.max_steps), alpha=min(alphas))
     tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
@@ -143,11 +142,11 @@ def separate_curves(
     folds: Folds,
     alphas: Sequence[float],
 ) -> list[list[Curve]]:
-    """Return the curves of :func:`shared_curves` where each fold has its own atoms.
+    """Return the curves of :func:`shared_curves` if each fold has its own atoms.
 
-    ``bench_of(weight)`` makes the atoms from the rows of positive weight.  One fold
-    follows the other: none knows when the others stopped getting better, so each goes
-    to its end.
+    ``bench_of(weight)`` returns a workbench made from the rows of positive weight.
+    Folds run one after the other and do not know when the others stop improving, so
+    each runs to its end.
     """
     tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
     groups: list[list[Steps]] = [[] for _ in tasks]
@@ -169,9 +168,9 @@ def _run_in_batches(
     pursuits: list[Steps],
     watch: Callable[[Sequence[Steps]], None] | None = None,
 ) -> bool:
-    """Run as many pursuits at once as the memory allows, and keep their records.
+    """Run as many pursuits at once as the memory allows; keep only their records.
 
-    Return whether they came to an end: False if the user interrupted them.
+    Return False if the user interrupted them.
     """
     size = max(1, bench.n_at_once)
     for start in range(0, len(pursuits), size):
@@ -185,7 +184,7 @@ def _run_in_batches(
 
 
 def _by_ridge(curves: list[Curve], n_problems: int) -> list[list[Curve]]:
-    """Return the curves of each ridge, as far as all problems have one."""
+    """Group the curves by ridge; drop a last ridge that lacks some problems."""
     n_whole = len(curves) // n_problems * n_problems
     return [curves[i : i + n_problems] for i in range(0, n_whole, n_problems)]
 
@@ -203,7 +202,7 @@ def _group_errors(group: list[Steps], length: int) -> np.ndarray:
 
 
 def _padded(errors: np.ndarray, length: int) -> np.ndarray:
-    """Return the first ``length`` errors, the last one again where there are fewer."""
+    """Return the first ``length`` errors, padded with the last one."""
     if len(errors) >= length:
         return errors[:length]
     return np.pad(errors, (0, length - len(errors)), mode="edge")

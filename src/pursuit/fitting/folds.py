@@ -1,4 +1,4 @@
-"""Which rows are held out: folds that follow from the contents of the rows."""
+"""Folds that depend on the contents of the rows only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from pursuit._rows import row_digests
 
-# Up to so many different rows a fold, inputs may be a few categories.
+# Maximum number of different rows per fold for inputs that are a few categories.
 FEW_SETS = 10
 
 
@@ -17,20 +17,20 @@ def make_folds(
 ) -> list[np.ndarray]:
     """Return the held-out rows of each fold, as boolean masks.
 
-    A row's fold follows from its content, not from where it stands: equal rows share
-    a fold (else the model would be tested on points it was fitted to), and neither
-    the order of the rows nor writing a row twice instead of giving it weight two
-    changes anything.  Folds are balanced in ``y``.
+    A row's fold depends on its content, not on its position. Equal rows share a fold
+    (otherwise the model would be tested on points it was fitted to), and neither the
+    order of the rows nor repeating a row instead of giving it weight two changes
+    anything. Folds are balanced in ``y``.
 
     Parameters
     ----------
-    X : array or CSR; or None, when rows are told apart by their index only
+    X : array or CSR, or None if rows differ by their index only
     y : ndarray of shape (l,)
         Class codes or target values.
     weight : ndarray of shape (l,)
         Rows of weight 0 belong to no fold.
     n_folds : int
-        At the most; fewer where there are fewer distinct rows.
+        Maximum number of folds; there are fewer if there are fewer distinct rows.
     seed : int
     is_class : bool
     """
@@ -51,13 +51,13 @@ def make_folds(
 def deal_repeated(
     X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int
 ) -> list[np.ndarray] | None:
-    """Return folds of data that are a few different rows, each there many times.
+    """Return folds for data that are a few different rows, each repeated many times.
 
-    Where inputs are a few categories, whoever predicts will meet the same rows again:
-    to hold out all of one would ask for something else.  So each copy (of a row of
-    weight 3 there are three) goes to a fold of its own; what is returned says which
-    share of each row's weight a fold holds out.  ``None`` for all other data, where
-    equal rows stay together (:func:`make_folds`): copies are then most likely made.
+    If the inputs are a few categories, new data will contain the same rows again, and
+    holding out all copies of one would test something else. So the copies of a row (a
+    row of weight 3 is three copies) are distributed over the folds; each fold is
+    returned as the share of each row's weight that it holds out. ``None`` for all other
+    data, where copies are likely artificial and stay together (:func:`make_folds`).
     """
     used = np.flatnonzero(weight > 0)
     digests = row_digests(X, used, seed)
@@ -66,7 +66,7 @@ def deal_repeated(
     if X is None or n_sets > FEW_SETS * n_folds or total < n_folds * n_sets:
         return None
     bits = np.asarray(y[used] + 0.0, dtype=np.float64).view(np.uint64)
-    # The leading half of the digests, which rounding does not change.
+    # Use the leading half of the digests, which is robust to rounding.
     contents, content = np.unique(
         np.stack([digests >> np.uint64(32), bits]), axis=1, return_inverse=True
     )
@@ -85,7 +85,7 @@ def deal_repeated(
 
 
 def _dealt(n: float, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Return how many of ``n`` copies (and a part of one) go to each fold."""
+    """Return how many of ``n`` copies (possibly fractional) go to each fold."""
     whole = int(n)
     counts = rng.multinomial(whole, np.full(n_folds, 1.0 / n_folds)).astype(float)
     counts[rng.integers(n_folds)] += n - whole
@@ -95,9 +95,9 @@ def _dealt(n: float, n_folds: int, rng: np.random.Generator) -> np.ndarray:
 def hold_out(
     X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
 ) -> np.ndarray | None:
-    """Return which rows are held out, about a share of them, as :func:`make_folds`.
+    """Return a mask of about a share of the rows to hold out; see :func:`make_folds`.
 
-    Every class, and every range of targets, has its share; ``None`` where there is but
+    Every class, and every range of targets, is represented. ``None`` if there is only
     one distinct row.
     """
     used, group, level = _groups(X, y, weight, seed, is_class)
@@ -111,7 +111,7 @@ def hold_out(
         before, after = start * n_held / n + first, (start + size) * n_held / n + first
         is_held_group = place < np.floor(after) - np.floor(before)
     else:
-        # At equal distances among the rows sorted by their targets.
+        # Take rows at equal distances in the order of their targets.
         order = np.argsort(level, kind="stable")
         is_held_group = np.zeros(n, dtype=bool)
         places = ((np.arange(n_held) + first) * n / n_held).astype(int)
@@ -126,7 +126,7 @@ def _groups(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the rows in use, their sets of equal rows, and class or target of each.
 
-    Sets are in the order of their digests, which is as good as random.
+    Sets are in the (pseudo-random) order of their digests.
     """
     used = np.flatnonzero(weight > 0)
     digests = row_digests(X, used, seed)
@@ -140,10 +140,9 @@ def _groups(
 
 
 def _places(level: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each set's place in its class, the class's size, and where it starts.
+    """Return each set's index in its class, the class's size, and where it starts.
 
-    Classes follow each other in the order of their first sets: what they are called
-    does not matter.
+    Classes are in the order of their first sets, so that labels do not matter.
     """
     _, first, code, counts = np.unique(
         level, return_index=True, return_inverse=True, return_counts=True
@@ -160,17 +159,17 @@ def _places(level: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _parts(start: np.ndarray, n_folds: int) -> np.ndarray:
-    """Return the folds of sets that stand class after class, ``start`` telling which.
+    """Return the folds of sets sorted by class, which begin at ``start``.
 
-    As many of each class as if they were dealt in turn, but in one piece: one set more
-    then moves few others.
+    Each fold gets as many of each class as by dealing in turn, but contiguous ones, so
+    that one more set moves few others.
     """
     turn = np.arange(len(start)) % n_folds
     return turn[np.lexsort((turn, np.sort(start)))]
 
 
 def _shuffled_rounds(n: int, n_folds: int, seed: int) -> np.ndarray:
-    """Return 0 ... n_folds - 1 again and again, each time in another order."""
+    """Return 0 ... n_folds - 1 repeatedly, each time in another random order."""
     rng = np.random.default_rng(seed)
     rounds = rng.random((-(-n // n_folds), n_folds)).argsort(axis=1)
     return rounds.ravel()[:n]

@@ -15,27 +15,27 @@ from pursuit.engine.pursuit import Pursuit
 
 @dataclass(frozen=True, eq=False)
 class Sites:
-    """Where atoms are centred: sets of equal rows.
+    """Sets of equal rows, on which atoms are centered.
 
     Attributes
     ----------
     of_rows : ndarray of int of shape (l,)
-        The set of each row, -1 for rows that are as if absent.
+        Set of each row, -1 for rows of weight 0.
     of_atoms : ndarray of int of shape (M,)
-        The set on which each atom is centred, -1 for atoms that are not on rows.
+        Set on which each atom is centered, -1 for atoms that are not on rows.
     """
 
     of_rows: np.ndarray
     of_atoms: np.ndarray
 
     def open_atoms(self, weight: np.ndarray) -> np.ndarray:
-        """Return which atoms may be chosen where only some rows have weight.
+        """Return which atoms may be chosen if only some rows have weight.
 
-        An atom stays open if it is also centred on a row that is fitted, or on none.
+        An atom stays open if it is centered on a row that is fitted, or on none.
         """
         present = np.zeros(self.of_rows.max(initial=-1) + 2, dtype=bool)
         present[self.of_rows[weight > 0]] = True
-        present[-1] = True  # the place of -1
+        present[-1] = True  # index -1: atoms that are not on rows
         return present[self.of_atoms]
 
 
@@ -44,8 +44,8 @@ def without(
 ) -> Problem:
     """Return the problem with the rows of one fold held out, and their atoms closed.
 
-    ``fold`` is 1 (or True) on rows that are held out, 0 on those that are fitted, in
-    between for copies of both kinds, -1 on rows of neither part; ``weight`` is
+    ``fold`` is 1 (or True) on held-out rows, 0 on fitted rows, in between if some
+    copies of a row are held out, and -1 on rows of neither part; ``weight`` is
     :func:`left_of` the fold.
     """
     return replace(
@@ -57,12 +57,12 @@ def without(
 
 
 def left_of(fold: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the weights of the rows that are fitted where a fold is held out."""
+    """Return the weights of the rows that are fitted when a fold is held out."""
     return np.where(fold < 0, 0.0, weight * (1.0 - fold))
 
 
 def held_out_errors(p: Steps) -> np.ndarray:
-    """Return the mean held-out error at sizes 0, 1, ...: the loss, or the judge's."""
+    """Return the mean held-out error at sizes 0, 1, ..., by the loss or the judge."""
     if p.problem.judge is not None:
         return p.judged[: p.n_steps + 1]
     return p.errors[: p.n_steps + 1, 1] / p.problem.held_out.sum()
@@ -71,11 +71,11 @@ def held_out_errors(p: Steps) -> np.ndarray:
 def leave_one_out_errors(pursuit: Pursuit) -> np.ndarray:
     """Return the mean squared leave-one-out error at sizes 0, 1, ... (PRESS).
 
-    In closed form: with ``h`` the hat matrix's diagonal, which grows by ``q**2`` a
-    step, the left-out residue is ``R / (1 - h)``.  It does not know that the atoms
-    were selected with the point that is left out, so it serves to stop one path, not
-    to compare widths.  A row of weight 3 stands for three rows, of which one is left
-    out; a weight below 1 is left out whole.
+    The closed form is ``R / (1 - h)``, where ``h`` is the diagonal of the hat matrix,
+    which grows by ``q**2`` at each step. It ignores that the atoms were selected with
+    the left-out point, so it can stop a path, but not compare widths. A row of weight 3
+    stands for three rows, of which one is left out; a row of weight below 1 is left out
+    whole.
     """
     problem = pursuit.problem
     fitted = problem.weight > 0

@@ -1,4 +1,4 @@
-"""What is made of values on held-out rows, in place of the loss: a score."""
+"""Score held-out predictions with a scikit-learn scorer instead of the loss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """A scikit-learn scorer, with its sign turned: the lower, the better.
+    """A scikit-learn scorer with its sign reversed: lower is better.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Score:
         ``model_of(values)`` returns a model that predicts from the values (T, n) of
         its function on the rows, without a fit.
     X, y
-        The training data.
+        Training data.
     """
 
     scorer: Callable[..., float]
@@ -32,9 +32,9 @@ class Score:
     def __call__(
         self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
     ) -> float:
-        """Return minus the score of the model with these values on the rows."""
+        """Return the negative score of the model with these values on the rows."""
         model = self.model_of(values)
-        # Not every scorer takes weights: they are passed where they matter.
+        # Not every scorer supports weights: pass them only if they differ.
         matters = np.ptp(weight) > 0
         how = {"sample_weight": weight} if matters else {}
         score = float(self.scorer(model, self.X[rows], self.y[rows], **how))

@@ -1,4 +1,4 @@
-"""What a fit was asked to do, with every name and default resolved."""
+"""The plan of a fit, with all names and defaults resolved."""
 
 from __future__ import annotations
 
@@ -20,59 +20,59 @@ from .stopping import Patience
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a fit was asked to do.
+    """The resolved settings of a fit.
 
     Attributes
     ----------
     dictionaries : sequence of Functions
         One for each width that may be compared, from wide to narrow.
     relearn : callable or None
-        Where the functions depend on the targets: makes the dictionaries from the
-        rows of positive weight, given the weights.
+        Makes the dictionaries again from the rows of positive weight, given the
+        weights; None if the functions do not depend on the targets.
     first_widths : sequence of int
-        Which of them are compared first.
+        Indices of the widths that are compared first.
     alphas : sequence of float
         The ridges to compare, in order.
     least_alpha : float
         How low a search may go where the lowest of them is the best.
     sites : Sites
-        Where the atoms are centred.
+        Sets of equal rows on which the atoms are centered.
     labels : ndarray of int
-        The number by which a path knows each atom: its training row, where each has
-        a row of its own, or else its place in the dictionary.
+        Label of each atom on a path: its training row if all these differ, else its
+        position in the dictionary.
     turns : ndarray of int of shape (l,)
-        When each row's turn is, where only some serve: as good as random, equal rows
-        at once, -1 for rows that are as if absent.
+        Random priority of each row, used when only a subsample is needed; equal rows
+        share one, -1 for rows of weight 0.
     folds : list of arrays
-        Where each fold holds rows out, as in :func:`.without`; one
-        only for a single held-out part.
+        Held-out rows of each fold, as in :func:`.without`; a single fold for one
+        held-out part.
     has_own_folds : bool
-        Whether these are random parts, any of which is as good as another.
+        Whether these are random parts, which are interchangeable.
     selection : {"cv", "validation", "loo", "bound", None}
     tolerance : float or "1se"
         As in :meth:`.Curve.best`.
     patience : Patience
-        When "validation", "loo" and "bound" give up.
+        When "validation", "loo" and "bound" stop.
     bound : BoundRule
-        What "bound" lowers.
+        Bound that "bound" minimizes.
     loss : Loss
     score : callable or None
-        Judges held-out rows instead of the loss.
+        Score of held-out rows, used instead of the loss.
     method, backfit_every, fit_intercept, tol
         As in :class:`.Problem`.
     max_steps : int
     is_class : bool
-        Whether the targets stand for classes.
+        Whether the targets encode classes.
     is_shared : bool
-        One support for all outputs, or one for each.
+        Whether all outputs share one support.
     n_redrawn : int or None
-        Candidates drawn anew at each step.
+        Number of candidates drawn anew at each step.
     seed : int
-        Of these draws.
+        Seed of these draws.
     memory : int
         Bytes that the fit may use.
     dtype : float64 or float32
-        Of stored kernel values.
+        Type of stored kernel values.
     n_jobs : int or None
     verbose : int or bool
     """
@@ -134,12 +134,12 @@ class Plan:
         ]
 
     def without_targets(self, dictionary: Functions, weight: np.ndarray) -> Functions:
-        """Return a dictionary as it is without the targets of rows of weight zero."""
+        """Return the dictionary, relearned without the targets of rows of weight 0."""
         if self.relearn is None:
             return dictionary
         return self.relearn(weight)[list(self.dictionaries).index(dictionary)]
 
     def path_of(self, pursuit: Steps) -> Path:
-        """Return a pursuit's path so far, its atoms by their labels."""
+        """Return a pursuit's path so far, with labeled atoms."""
         path = pursuit.path()
         return replace(path, atoms=self.labels[path.atoms])

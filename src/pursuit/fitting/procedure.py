@@ -1,9 +1,9 @@
-"""From data to a path and a size on it: what every estimator's ``fit`` does.
+"""The procedure of a fit, from a plan to a path and a size on it.
 
-plan        what was asked for                              pursuit.plan
-choice      width, ridge and size, by held-out rows         pursuit.choice
-final       one pursuit (or one for each output) with what won
-size        chosen on its path
+plan.py     all settings, resolved
+choice.py   width, ridge and size, by held-out rows
+final       one pursuit (or one for each output) with the chosen settings
+size        chosen on its path, if held-out rows did not
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .search import Trial
 
 OnStep = Callable[[Sequence[Steps], Functions], bool]
 
-# In the order in which they matter where several paths ended differently.
+# In order of precedence if several paths ended for different reasons.
 REASONS = {
     "interrupted": "interrupted: stopped by the user",
     "callback": "callback: a callback asked to stop",
@@ -51,7 +51,7 @@ REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What came out: the winning dictionary and ridge, the paths, a size on each.
+    """Result of a fit: the best dictionary and ridge, the paths, a size on each.
 
     Attributes
     ----------
@@ -60,10 +60,10 @@ class Fit:
         As in the plan.
     alpha : float
     paths : list of Path
-        One, or one for each output.
+        One path, or one for each output.
     sizes : list of int
     trials : list of Trial
-        All that was compared.
+        All trials of the search.
     stop_reason : str
     """
 
@@ -76,7 +76,7 @@ class Fit:
     stop_reason: str
 
     def functions(self, labels: np.ndarray) -> Functions:
-        """Return the functions that a path knows by these labels."""
+        """Return the functions with these labels."""
         order = np.argsort(self.labels)
         place = np.searchsorted(self.labels, labels, sorter=order)
         return self.dictionary[order[place]]
@@ -89,9 +89,9 @@ def fit(
     weight: np.ndarray,
     on_step: OnStep | None = None,
 ) -> Fit:
-    """Fit the targets ``Y`` (T, l) by pursuit as planned.
+    """Fit the targets ``Y`` (T, l) as planned.
 
-    ``on_step`` sees the final pursuits after each round and may ask to stop.
+    ``on_step`` is called with the final pursuits after each round and may stop them.
     """
     choice = choose(plan, X, Y, weight)
     dictionary, sizes = choice.dictionary, choice.sizes
@@ -186,8 +186,8 @@ def _pursue(
             raise NothingYet
         warnings.warn(
             f"The fit was interrupted after {n_steps} steps; the model is the one "
-            "found so far. Press Ctrl-C twice within two seconds to end what is around "
-            "the fit too.",
+            "found so far. Press Ctrl-C twice within two seconds to end the calling "
+            "code too.",
             stacklevel=4,
         )
     return pursuits
@@ -197,7 +197,7 @@ def _training_error(pursuits: Sequence[Steps]) -> float:
     return sum(float(p.errors[p.n_steps, 0] / p.problem.weight.sum()) for p in pursuits)
 
 
-# -- sizes that a path chooses by itself -------------------------------------------
+# -- sizes chosen on the final path ------------------------------------------------
 
 
 def _chooses_own_size(plan: Plan) -> bool:
@@ -216,7 +216,7 @@ def _own_errors(plan: Plan, p: Steps) -> np.ndarray:
 
 
 def _bounds(plan: Plan, p: Steps) -> np.ndarray:
-    """Return the bounds of the models so far on the rows that count."""
+    """Return the bounds of the models so far, on the rows of positive weight."""
     path = p.path()
     counted = np.flatnonzero(p.problem.weight > 0)
     K = p.atoms.values(path.support)[:, counted].T
@@ -227,10 +227,10 @@ def _bounds(plan: Plan, p: Steps) -> np.ndarray:
 
 
 def _stop_if_impatient(plan: Plan, p: Steps, looks: dict[int, int]) -> None:
-    """Stop a pursuit that waited long enough.
+    """Stop a pursuit that has not improved for long enough.
 
-    Bounds are computed along the whole path each time, so they are looked at when it
-    has grown by a quarter; patience then ends it where it would have ended.
+    Bounds are computed along the whole path each time, so they are checked only when
+    it has grown by a quarter; the path is still cut where patience ends.
     """
     if p.stop_reason is not None or not _chooses_own_size(plan):
         return
@@ -249,7 +249,7 @@ def _own_size(plan: Plan, p: Steps) -> tuple[int, int]:
     seen = plan.patience.length(errors)
     if plan.selection == "bound":
         return int(np.argmin(errors[:seen])), seen - 1
-    # One path has no folds to tell its noise by.
+    # One path has no standard errors over folds.
     curve = Curve(errors[:seen], np.zeros(seen))
     return curve.best(plan.tolerance), seen - 1
 

@@ -1,7 +1,7 @@
-"""What a search looks at: all functions, rows and folds, or of many some.
+"""Subsample rows, candidates and folds for the search on large data.
 
-Widths and ridges differ by more than it takes all of a large data set to tell.  The
-model itself, and where folds choose it also its size, have all.
+A part is enough to rank widths and ridges; the final model, and its size if folds
+choose it, use everything.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pursuit.engine.problem import Judge, Problem
 from .held_out import Sites
 from .plan import Plan
 
-# What is enough to compare by: functions (and at least two for each step), rows, and
-# rows that are held out.
+# Enough for a comparison: functions (at least two for each step), rows, and held-out
+# rows.
 ENOUGH_ATOMS, ENOUGH_ROWS, ENOUGH_HELD_OUT = 2_000, 20_000, 3_000
 
-# Of each class, fitted and held out, at least so many rows are looked at.
+# Minimum number of rows from each class, fitted and held out.
 _LEAST_OF_A_PART = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """A plan and the data that it is for.
+    """A plan with its data.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Scope:
 
 
 def scope_of_search(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Scope:
-    """Return what a search looks at; its plan is the given one where that is all."""
+    """Return the plan and data of the search; the given plan itself if that is all."""
     whole = Scope(plan, X, plan.problems(Y, weight))
     if plan.relearn is not None or not plan.has_choice:
         return whole
@@ -69,22 +69,21 @@ def scope_of_search(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Sc
 
 
 def _score_of(score: Judge, rows: np.ndarray) -> Judge:
-    """Return what judges some rows, by their places among them."""
+    """Return the score of some rows, addressed by their positions among them."""
     return lambda places, values, weight: score(rows[places], values, weight)
 
 
 def _enough_folds(folds: list[np.ndarray], weight: np.ndarray) -> list[np.ndarray]:
-    """Return the first of the folds: as many as hold out enough rows."""
+    """Return as many of the first folds as hold out enough rows."""
     n_held_out = [np.count_nonzero(weight * np.maximum(fold, 0)) for fold in folds]
     n_before = np.cumsum([0, *n_held_out[:-1]])
     return [f for f, n in zip(folds, n_before, strict=True) if n < ENOUGH_HELD_OUT]
 
 
 def _enough_rows(plan: Plan, folds: list[np.ndarray], Y: np.ndarray) -> np.ndarray:
-    """Return the rows that have the first turns in their part of the data.
+    """Return the rows of highest priority in each part of the data.
 
-    Parts are classes, and what each fold holds out of them: of small ones more are
-    taken than their share.
+    Parts are the classes within each fold; small ones get more than their share.
     """
     used = np.flatnonzero(plan.turns >= 0)
     held_by = np.zeros(len(used), dtype=np.int64)
@@ -105,9 +104,9 @@ def _enough_rows(plan: Plan, folds: list[np.ndarray], Y: np.ndarray) -> np.ndarr
 
 
 def _enough_atoms(plan: Plan, rows: np.ndarray) -> np.ndarray:
-    """Return the functions whose rows have the first turns, and all that have no row.
+    """Return the functions on rows of highest priority, and all that have no row.
 
-    Those of rows that are left out are left out.
+    Functions on rows outside the sample are left out.
     """
     at = plan.dictionaries[0].rows
     n = max(ENOUGH_ATOMS, 2 * plan.max_steps)

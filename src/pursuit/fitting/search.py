@@ -1,4 +1,4 @@
-"""Widths and ridges, compared by the same folds as the sizes.
+"""Search for width and ridge, on the same folds as the sizes.
 
 One after the other: a few widths at the middle ridge, and further ones for as long as
 the error falls; then all ridges at the best width, and smaller ones for as long as
@@ -32,7 +32,7 @@ _SMALLER = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A width and a ridge, and the held-out errors they gave, a curve a problem."""
+    """A width and a ridge with their held-out errors, one curve per problem."""
 
     dictionary: Functions
     alpha: float
@@ -90,7 +90,7 @@ class CutShort(Exception):  # noqa: N818 -- not an error
 
 
 def lowest(trials: list[Trial]) -> Trial:
-    """Return the trial of lowest error."""
+    """Return the trial with the lowest error."""
     return min(trials, key=lambda trial: trial.error)
 
 
@@ -98,7 +98,7 @@ Pairs = list[tuple[Functions, list[float]]]
 
 
 def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
-    """Yield what to compare next, looking at the trials made so far."""
+    """Yield the pairs to compare next, given the trials so far."""
     middle = plan.alphas[len(plan.alphas) // 2]
     yield [(plan.dictionaries[i], [middle]) for i in plan.first_widths]
     while beside := _beside_best(plan, trials, middle):
@@ -112,7 +112,7 @@ def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
 
 
 def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Functions]:
-    """Return the best width's neighbours that were not yet tried with this ridge."""
+    """Return the widths next to the best that were not tried with this ridge yet."""
     tried = [trial.dictionary for trial in trials if trial.alpha == alpha]
     at = list(plan.dictionaries).index(lowest(trials).dictionary)
     beside = plan.dictionaries[max(0, at - 1) : at + 2]

@@ -1,7 +1,7 @@
-"""When to stop, and why.
+"""Stopping rules.
 
-A rule is a description; ``start()`` makes one run's memory, which is shown each new
-error and answers ``None`` or the reason to stop.
+A rule holds its parameters only; ``start()`` returns a function with the state of one
+run, which is called with each new error and returns ``None`` or the reason to stop.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Patience:
-    """Stop when an error has not fallen for some steps.
+    """Stop when the error has not decreased for some steps.
 
     Parameters
     ----------
     steps : int
-        How many steps to wait.
+        Number of steps to wait.
     share : float
-        Further steps to wait, as a share of the size of the best model so far:
+        Additional steps to wait, as a share of the size of the best model so far:
         large models improve in small steps.
     """
 
@@ -29,7 +29,7 @@ class Patience:
     share: float = 0.0
 
     def start(self) -> Callable[[float], str | None]:
-        """Return the memory of one run."""
+        """Return a function with the state of one run."""
         best, at, now = np.inf, 0, -1
 
         def show(error: float) -> str | None:
@@ -42,7 +42,7 @@ class Patience:
         return show
 
     def length(self, errors: np.ndarray) -> int:
-        """Return how many of the errors a run would have seen."""
+        """Return the number of errors that a run would see before it stops."""
         show = self.start()
         for n, error in enumerate(errors):
             if show(float(error)):

@@ -1,8 +1,8 @@
-"""Functions of x in a finite, ordered collection: what a dictionary yields.
+"""Finite, ordered collections of functions of x, made by dictionaries.
 
-A collection is a value.  A pursuit reads its values on the training rows through
-:meth:`Functions.on`; a fitted model keeps the part ``functions[chosen]``, which holds
-what these functions need and nothing else, and evaluates it at new points.
+A collection is immutable. A pursuit reads its values on the training rows through
+:meth:`Functions.on`. A fitted model keeps ``functions[chosen]``, which holds only what
+these functions need, and evaluates it at new points.
 
 Letters: M functions, n rows of X, d features.
 """

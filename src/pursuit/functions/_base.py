@@ -1,4 +1,4 @@
-"""What a collection of functions answers, and how it is read block by block."""
+"""Base class of collections of functions, and their evaluation in blocks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pursuit._memory import amount
 from pursuit.engine.atoms import Atoms, ComputedAtoms, Evaluate, StoredAtoms
 from pursuit.engine.image import image_size
 
-# Functions in a block that is recomputed: enough for matrix products to be efficient.
+# Functions in a recomputed block: enough for matrix products to be efficient.
 _LEAST_BLOCK = 16
-# Values in a block on its way to the store: 16 MiB of float64.
+# Values in a block that is evaluated and then stored: 16 MiB of float64.
 _STORED_BLOCK = 1 << 21
 # Evaluating a block needs about this many block-sized float64 arrays at once.
 _SCRATCH = 2
@@ -26,9 +26,9 @@ class Functions(ABC):
     Attributes
     ----------
     rows : ndarray of int of shape (M,)
-        The training row on which each one is centred, -1 for none.
+        Training row on which each function is centered, -1 for none.
     gamma : float or None
-        The width that all of them share, where they do.
+        Value of gamma that all functions share, if they do.
     """
 
     gamma: float | None = None
@@ -36,29 +36,29 @@ class Functions(ABC):
     @property
     @abstractmethod
     def rows(self) -> np.ndarray:
-        """The training row on which each one is centred, -1 for none."""
+        """The training row on which each function is centered, -1 for none."""
 
     @abstractmethod
     def __getitem__(self, index: Any) -> Functions:
-        """Return some of them, with what these need."""
+        """Return the collection of some of the functions, with only what these need."""
 
     @abstractmethod
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
+        """Return the values (n, M) of the functions at the rows of X."""
 
     @property
     @abstractmethod
     def names(self) -> list[str]:
-        """What each of them is, in words."""
+        """A short description of each function."""
 
     @property
     def is_centered(self) -> np.ndarray:
-        """Whether each of them is centred on a point."""
+        """Whether each function is centered on a point."""
         return np.zeros(len(self), dtype=bool)
 
     @property
     def centers(self) -> Any:
-        """The points of those that are centred on one."""
+        """The centers of the functions that have one."""
         return np.empty((0, 0))
 
     def __len__(self) -> int:
@@ -69,9 +69,9 @@ class Functions(ABC):
         return f"<{len(self)} functions: {shown}>"
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return a typical squared size of a function, for a ridge to be relative to.
+        """Return a typical squared size of a function, as unit of the ridge.
 
-        The median over (some) functions of their weighted mean squares.
+        By default the median, over some functions, of their weighted mean squares.
         """
         some = np.unique(np.linspace(0, len(self) - 1, 32).astype(int))
         values = self[some](X)
@@ -80,11 +80,11 @@ class Functions(ABC):
         return float(np.median(squares))
 
     def held_bytes(self, n_rows: int) -> int:
-        """Return what :meth:`evaluator` holds besides the blocks it is asked for."""
+        """Return the bytes that :meth:`evaluator` holds besides the blocks."""
         return 0
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
-        """Return what evaluates any of them on the rows of X, one a row."""
+        """Return a function that evaluates some of them on X, one function per row."""
 
         def evaluate(index: Any, out: np.ndarray | None = None) -> np.ndarray:
             block = self[index](X).T
@@ -98,19 +98,20 @@ class Functions(ABC):
     def on(
         self, X: Any, memory: int, dtype: Any = np.float64, n_images: int = 1
     ) -> Atoms:
-        """Return them as atoms on the rows of X, stored where that fits the memory.
+        """Return the functions as atoms on the rows of X.
 
-        Images of the atoms get what is left then, or else half of it.
+        Their values are stored if they fit the memory, else recomputed in blocks.
+        Images of the atoms get the rest of the memory, or else half of it.
 
         Parameters
         ----------
         X : array or CSR of shape (n, d)
         memory : int
-            Bytes that the atoms may take.
+            Bytes that the atoms may use.
         dtype : float64 or float32
-            Of the stored values; sums are float64 in any case.
+            Type of the stored values; sums are always float64.
         n_images : int
-            Images of the atoms that may be asked for.
+            Number of images of the atoms that may be requested.
         """
         n_rows, n_atoms = X.shape[0], len(self)
         memory -= self._checked_hold(n_rows, memory)

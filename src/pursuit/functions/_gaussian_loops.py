@@ -1,4 +1,4 @@
-"""Compiled loops of Gaussians that are shaped one by one."""
+"""Compiled loops of Gaussians with individual shapes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from numba import njit
 
 from pursuit.kernels.exponential import _exp
 
-# From this exponent on the exponential is subnormal, which counts as 0.
+# Exponent from which on the exponential is subnormal, and set to 0.
 _HIGHEST = 708.0
-# Where gamma times the squared norms is larger, what is left of them after what is
-# along the directions was subtracted has lost too many digits.
+# If gamma times the squared norms is larger, subtracting the part along the directions
+# loses too many digits.
 _PRECISE = 1e5
 
 
@@ -24,7 +24,7 @@ def write_varied(
     rows: np.ndarray,
     start: int,
 ) -> None:
-    """Write exp(-gamma_i D[place_i]) into the rows ``rows`` of ``out``, from a column.
+    """Write exp(-gamma_i D[place_i]) into the rows ``rows`` of ``out``.
 
     Parameters
     ----------
@@ -32,10 +32,10 @@ def write_varied(
         Squared distances from p points.
     place, gammas, rows : ndarrays of shape (m,)
     floor : float
-        What is below is 0.
+        Values below this become 0.
     out : ndarray of shape (M, N)
     start : int
-        The column at which D begins.
+        Column of ``out`` at which D begins.
     """
     n = D.shape[1]
     for i in range(len(place)):
@@ -71,7 +71,7 @@ def write_oriented(
     along : ndarray of shape (m, r, n)
         v_kᵀ x.
     offsets, shrunk : ndarrays of shape (m, r)
-        v_kᵀ z, and the share of a squared distance along v_k that counts.
+        v_kᵀ z, and the factor of the squared distance along v_k.
     V : ndarray of shape (m, d, r)
         Directions.
     """
@@ -96,7 +96,7 @@ def write_oriented(
         for j in range(n):
             row[j] = _exp(-max(q[j], 0.0))
         for j in range(n):
-            # NaN are overflows too.
+            # NaN, from overflow, becomes 0 as well.
             row[j] = row[j] if q[j] < _HIGHEST and row[j] >= floor else 0.0
 
 
@@ -104,7 +104,7 @@ def write_oriented(
 def _shrunk_distance(
     x: np.ndarray, z: np.ndarray, V: np.ndarray, shrunk: np.ndarray
 ) -> float:
-    """Return ‖δ - V Vᵀδ‖² + Σ_k shrunk_k (v_kᵀδ)², which loses no digits far out."""
+    """Return ‖δ - V Vᵀδ‖² + Σ_k shrunk_k (v_kᵀδ)², precise also far from z."""
     delta = x - z
     total = 0.0
     across = delta.copy()

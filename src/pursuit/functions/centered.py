@@ -1,4 +1,4 @@
-"""Functions that are centred on points, such as kernels."""
+"""Functions centered on points, such as kernels."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ._base import Functions, room_for
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Centered(Functions):
-    """Functions of which each has a point.
+    """Functions that are each centered on a point.
 
     Attributes
     ----------
     points : array or CSR of shape (M, d)
     numbers : ndarray of int of shape (M,)
-        Of the points, among the training rows or among centers that were given.
+        Index of each point, among the training rows or among given centers.
     on_rows : bool
-        Which of the two.
+        Whether the points are training rows.
     """
 
     points: Any
@@ -35,56 +35,56 @@ class Centered(Functions):
 
     @property
     def rows(self) -> np.ndarray:
-        """The training row on which each one is centred, -1 for none."""
+        """The training row on which each function is centered, -1 for none."""
         return self.numbers if self.on_rows else np.full(len(self.numbers), -1)
 
     @property
     def is_centered(self) -> np.ndarray:
-        """True: each of them has a point."""
+        """True for each function."""
         return np.ones(len(self), dtype=bool)
 
     @property
     def centers(self) -> Any:
-        """The points."""
+        """The points on which the functions are centered."""
         return self.points
 
     def __getitem__(self, index: Any) -> Centered:
         return replace(self, **{name: getattr(self, name)[index] for name in self._own})
 
-    # The fields that have an entry a function.
+    # Fields with one entry per function.
     _own: ClassVar[tuple[str, ...]] = ("points", "numbers")
 
     @property
     def names(self) -> list[str]:
-        """What each of them is, in words."""
+        """A short description of each function."""
         place = "row" if self.on_rows else "center"
         titles = zip(self._titles(), self.numbers, strict=True)
         return [f"{title} at {place} {number}" for title, number in titles]
 
     @abstractmethod
     def _titles(self) -> Sequence[str]:
-        """Return what each is, but for its place."""
+        """Return a description of each function without its point."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelFunctions(Centered):
-    """k(., z) for some points z.
+    """Functions k(., z) of a kernel on some points z.
 
     Attributes
     ----------
     kernel : Kernel
-        Bound: its widths are numbers.
+        Bound kernel, with numeric gammas.
     """
 
     kernel: Kernel
 
     @property
     def gamma(self) -> float | None:  # type: ignore[override]
-        """The kernel's width."""
+        """The kernel's gamma."""
         return getattr(self.kernel, "gamma", None)
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
+        """Return the values (n, M) of the functions at the rows of X."""
         return self.kernel(X, self.points)
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
@@ -94,8 +94,8 @@ class KernelFunctions(Centered):
             return float(np.square(weight @ diagonal / weight.sum()))
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
-        """Return what evaluates any of them on the rows of X, one a row."""
-        # The same object tells the kernel that norms are the same.
+        """Return a function that evaluates some of them on X, one function per row."""
+        # Pass the same object, so that the kernel shares the norms.
         points = X if self._is_all_of(X) else self.points
         n_rows, n_atoms = X.shape[0], len(self)
         if not self.kernel.symmetric:
@@ -122,7 +122,7 @@ class KernelFunctions(Centered):
         """Return whether the points are all the rows of X, in order."""
         if not self.on_rows or not np.array_equal(self.numbers, np.arange(X.shape[0])):
             return False
-        # X may be some of the training rows only.
+        # X may be a part of the training rows.
         if sp.issparse(X):
             return (self.points != X).nnz == 0
         return np.array_equal(self.points, X)
@@ -132,7 +132,7 @@ class KernelFunctions(Centered):
 
 
 def _title(kernel: Kernel) -> str:
-    """Return a kernel in a few words, such as "rbf(γ=0.5)"."""
+    """Return a short description of a kernel, such as "rbf(γ=0.5)"."""
     name = type(kernel).__name__
     if name == "FunctionKernel":
         return str(kernel._name())

@@ -1,4 +1,4 @@
-"""Gaussians shaped one by one: in their widths, or along directions."""
+"""Gaussians with individual widths, or stretched along directions."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from ._base import room_for, slices
 from ._gaussian_loops import write_oriented, write_varied
 from .centered import Centered
 
-# Points and rows of a tile: its distances stay in the cache.
+# Points and rows of a tile, whose distances stay in the cache.
 _TILE = 256
-# Fewer are done before another thread has begun.
+# With fewer tiles per thread, starting another thread does not pay.
 _TILES_A_THREAD = 4
 
 
 class _Gaussians(Centered):
-    """Gaussians of height 1, of which a kind says how it evaluates them."""
+    """Base class of Gaussians of height 1; subclasses evaluate them."""
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
+        """Return the values (n, M) of the functions at the rows of X."""
         return self.evaluator(X, np.float64)(slice(None)).T
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return 1, the size at the center."""
+        """Return 1, the value at the center."""
         return 1.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VariedGaussians(_Gaussians):
-    """exp(-gamma_i ‖x - z_i‖²): Gaussians of which each has its own width.
+    """Gaussians exp(-gamma_i ‖x - z_i‖²), each with its own gamma.
 
-    Several may stand on one point: they share its distances.
+    Several may be centered on one point, and share its distances.
 
     Attributes
     ----------
     points : array or CSR of shape (P, d)
     gammas : ndarray of shape (M,)
     place : ndarray of int of shape (M,)
-        Which of the points is each one's.
+        Index of the point of each function.
     """
 
     gammas: np.ndarray
@@ -53,7 +53,7 @@ class VariedGaussians(_Gaussians):
 
     @property
     def centers(self) -> Any:
-        """The points, one a function."""
+        """The points, one per function."""
         return self.points[self.place]
 
     def __getitem__(self, index: Any) -> VariedGaussians:
@@ -67,7 +67,7 @@ class VariedGaussians(_Gaussians):
         )
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
-        """Return what evaluates any of them on the rows of X, one a row."""
+        """Return a function that evaluates some of them on X, one function per row."""
         left, right = paired_rows(self.points, X)
         floor, n_threads = _floor(dtype), allowed_threads()
 
@@ -75,7 +75,7 @@ class VariedGaussians(_Gaussians):
             if out is None:
                 out = room_for(index, len(self), len(right), dtype)
             place, gammas = self.place[index], self.gammas[index]
-            # By their points, so that those on one point come together.
+            # Sort by point, so that functions on one point are adjacent.
             order = np.argsort(place, kind="stable")
             points, local = np.unique(place[order], return_inverse=True)
 
@@ -104,7 +104,7 @@ class VariedGaussians(_Gaussians):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OrientedGaussianFunctions(_Gaussians):
-    """exp(-½ δᵀ C_i⁻¹ δ), δ = x - z_i: Gaussians stretched along directions.
+    """Gaussians exp(-½ δᵀ C_i⁻¹ δ), δ = x - z_i, stretched along directions.
 
     ``C_i = σ²I + Σ_j (λ_ij - σ²) v_ij v_ijᵀ`` with σ² = 1/(2 gamma), so that
     ``½ δᵀ C_i⁻¹ δ = gamma (‖δ‖² - Σ_j (1 - σ²/λ_ij) (v_ijᵀ δ)²)``.
@@ -112,11 +112,11 @@ class OrientedGaussianFunctions(_Gaussians):
     Attributes
     ----------
     width : float
-        gamma, across the directions.
+        Value of gamma across the directions.
     directions : ndarray of shape (M, d, k)
-        Orthonormal, for each function.
+        Orthonormal directions of each function.
     variances : ndarray of shape (M, k)
-        λ_ij - σ², along them.
+        λ_ij - σ² along the directions.
     """
 
     width: float
@@ -126,11 +126,11 @@ class OrientedGaussianFunctions(_Gaussians):
 
     @property
     def gamma(self) -> float | None:  # type: ignore[override]
-        """The width across the directions."""
+        """The value of gamma across the directions."""
         return self.width
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
-        """Return what evaluates any of them on the rows of X, one a row."""
+        """Return a function that evaluates some of them on X, one function per row."""
         left, right = paired_rows(self.points, X)
         floor, n_threads = _floor(dtype), allowed_threads()
         step = max(1, _TILE // max(1, self.directions.shape[2]))
@@ -153,7 +153,7 @@ class OrientedGaussianFunctions(_Gaussians):
     def _write(
         self, some: np.ndarray, left: Rows, right: Rows, floor: float, out: np.ndarray
     ) -> None:
-        """Write the values of some of them, tile by tile."""
+        """Write the values of some functions, tile by tile."""
         z, V, variances = left[some], self.directions[some], self.variances[some]
         m, d, r = V.shape
         sigma2 = 0.5 / self.width
@@ -185,5 +185,5 @@ class OrientedGaussianFunctions(_Gaussians):
 
 
 def _floor(dtype: Any) -> float:
-    """Return below what a value counts as 0: single precision has no smaller ones."""
+    """Return the value below which results become 0, to avoid subnormal float32."""
     return float(np.finfo(np.float32).tiny) if np.dtype(dtype) == np.float32 else 0.0

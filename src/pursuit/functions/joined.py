@@ -24,7 +24,7 @@ class Joined(Functions):
     ----------
     parts : tuple of Functions
     order : ndarray of int of shape (M,)
-        Where each function stands in the parts, written one after the other.
+        Index of each function in the concatenated parts.
     """
 
     parts: tuple[Functions, ...]
@@ -32,23 +32,23 @@ class Joined(Functions):
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The training row on which each one is centred, -1 for none."""
+        """The training row on which each function is centered, -1 for none."""
         return np.concatenate([part.rows for part in self.parts])[self.order]
 
     @property
     def is_centered(self) -> np.ndarray:
-        """Whether each of them is centred on a point."""
+        """Whether each function is centered on a point."""
         return np.concatenate([part.is_centered for part in self.parts])[self.order]
 
     @property
     def gamma(self) -> float | None:  # type: ignore[override]
-        """The width of the parts that have one, where they agree."""
+        """The gamma of the parts that have one, if they agree."""
         found = {part.gamma for part in self.parts if part.gamma is not None}
         return found.pop() if len(found) == 1 else None
 
     @property
     def centers(self) -> Any:
-        """The points of those that are centred on one."""
+        """The centers of the functions that have one."""
         kept = [part.centers for part in self.parts]
         kept = [centers for centers in kept if centers.shape[0]]
         if not kept:
@@ -60,7 +60,7 @@ class Joined(Functions):
 
     @property
     def names(self) -> list[str]:
-        """What each of them is, in words."""
+        """A short description of each function."""
         names = [name for part in self.parts for name in part.names]
         return [names[i] for i in self.order]
 
@@ -74,21 +74,21 @@ class Joined(Functions):
         return Joined(tuple(parts) or (self.parts[0][:0],), place)
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
+        """Return the values (n, M) of the functions at the rows of X."""
         return np.concatenate([part(X) for part in self.parts], axis=1)[:, self.order]
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return the median over functions of their parts' sizes."""
+        """Return the median, over functions, of the sizes of their parts."""
         sizes = np.array([part.scale(X, weight) for part in self.parts])
         counts = np.array([float(len(part)) for part in self.parts])
         return float(lower_quantile(sizes, counts, 0.5))
 
     def held_bytes(self, n_rows: int) -> int:
-        """Return what the parts hold."""
+        """Return the bytes that the parts hold."""
         return sum(part.held_bytes(n_rows) for part in self.parts)
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
-        """Return what evaluates any of them on the rows of X, one a row."""
+        """Return a function that evaluates some of them on X, one function per row."""
         evaluators = {id(part): part.evaluator(X, dtype) for part in self.parts}
 
         def evaluate(index: Any, out: np.ndarray | None = None) -> np.ndarray:
@@ -104,7 +104,7 @@ class Joined(Functions):
         return evaluate
 
     def _by_part(self, wanted: np.ndarray) -> Iterator[tuple[Functions, Any, Any]]:
-        """Yield each part that is wanted, where it goes, and which of it."""
+        """Yield each part in use, the positions of its functions, and their indices."""
         start = 0
         for part in self.parts:
             stop = start + len(part)
@@ -115,7 +115,7 @@ class Joined(Functions):
 
 
 def _tight(index: np.ndarray) -> Any:
-    """Return an index as a slice where it is one."""
+    """Return an index as a slice if it is contiguous."""
     is_run = np.array_equal(index, np.arange(index[0], index[0] + len(index)))
     return slice(int(index[0]), int(index[0]) + len(index)) if is_run else index
 

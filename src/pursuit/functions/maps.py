@@ -1,4 +1,4 @@
-"""Functions that are not centred: products of features, outputs of maps, columns."""
+"""Functions without centers: products of features, outputs of maps, columns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ._base import Functions
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Monomials(Functions):
-    """Products of features: of none the constant, of one the feature itself.
+    """Products of features; the empty product is the constant 1.
 
     Attributes
     ----------
     factors : tuple of tuples of int
-        The features in each product.
+        Features in each product.
     feature_names : tuple of str
-        Of all features.
+        Names of all features.
     """
 
     factors: tuple[tuple[int, ...], ...]
@@ -32,7 +32,7 @@ class Monomials(Functions):
 
     @property
     def rows(self) -> np.ndarray:
-        """-1: none is centred on a row."""
+        """-1 for each function: none is centered on a row."""
         return np.full(len(self.factors), -1)
 
     def __getitem__(self, index: Any) -> Monomials:
@@ -40,9 +40,9 @@ class Monomials(Functions):
         return replace(self, factors=tuple(self.factors[i] for i in chosen))
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
+        """Return the values (n, M) of the functions at the rows of X."""
         out = np.ones((X.shape[0], len(self)))
-        # The features in use, taken once: single columns of sparse rows are slow.
+        # Take the features in use at once: single columns of CSR are slow.
         used = sorted({feature for factors in self.factors for feature in factors})
         columns = X[:, used]
         columns = columns.toarray() if sp.issparse(columns) else columns
@@ -55,7 +55,7 @@ class Monomials(Functions):
 
     @property
     def names(self) -> list[str]:
-        """What each of them is, in words."""
+        """A short description of each function."""
         return [self._name(factors) for factors in self.factors]
 
     def _name(self, factors: tuple[int, ...]) -> str:
@@ -71,20 +71,20 @@ class Monomials(Functions):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outputs(Functions):
-    """Some columns of what a map makes of X.
+    """Some columns of the output of a map.
 
     Attributes
     ----------
     apply : callable
         ``apply(X)`` returns an array (n, P), or (n,) for P = 1.
     title : str
-        What the map is.
+        Name of the map.
     column_names : tuple of str
-        Of the chosen columns.
+        Names of the chosen columns.
     columns : ndarray of int of shape (M,)
-        Which of the P these are.
+        Indices of the chosen columns.
     n_columns : int
-        P.
+        Number P of all columns.
     """
 
     apply: Callable[[Any], Any]
@@ -95,7 +95,7 @@ class Outputs(Functions):
 
     @property
     def rows(self) -> np.ndarray:
-        """-1: none is centred on a row."""
+        """-1 for each function: none is centered on a row."""
         return np.full(len(self.columns), -1)
 
     def __getitem__(self, index: Any) -> Outputs:
@@ -104,7 +104,7 @@ class Outputs(Functions):
         return replace(self, columns=self.columns[chosen], column_names=names)
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the values (n, M) at the rows of X."""
+        """Return the values (n, M) of the functions at the rows of X."""
         values = as_columns(self.apply(X), X.shape[0], self.title)
         if values.shape[1] != self.n_columns:
             raise ValueError(
@@ -116,15 +116,15 @@ class Outputs(Functions):
 
     @property
     def names(self) -> list[str]:
-        """What each of them is, in words."""
+        """A short description of each function."""
         return list(self.column_names)
 
     def held_bytes(self, n_rows: int) -> int:
-        """Return the size of all columns, made at once, and of their transpose."""
+        """Return the bytes of all columns, computed at once, and of their transpose."""
         return 8 * n_rows * (self.n_columns + len(self))
 
     def evaluator(self, X: Any, dtype: Any) -> Evaluate:
-        """Return what hands out columns of the map's result, made once."""
+        """Return a function that looks up columns of the output, computed once."""
         values = np.ascontiguousarray(self(X).T, dtype=dtype)
 
         def evaluate(index: Any, out: np.ndarray | None = None) -> np.ndarray:
@@ -137,7 +137,7 @@ class Outputs(Functions):
 
 
 def as_columns(values: Any, n_rows: int, title: str) -> np.ndarray:
-    """Return what a map made of X as a finite array (n, P), or say what is wrong."""
+    """Return the output of a map as a finite array (n, P), or raise a ValueError."""
     values = values.toarray() if sp.issparse(values) else values
     try:
         values = np.asarray(values, dtype=np.float64)
@@ -161,9 +161,9 @@ class Columns(Functions):
     Attributes
     ----------
     numbers : ndarray of int of shape (M,)
-        Which columns.
+        Indices of the columns.
     n_columns : int
-        How many the whole matrix has.
+        Number of columns of the whole matrix.
     on_rows : bool
         Whether column i belongs to training row i, as in a kernel matrix.
     """
@@ -174,19 +174,19 @@ class Columns(Functions):
 
     @property
     def rows(self) -> np.ndarray:
-        """The training row on which each one is centred, -1 for none."""
+        """The training row on which each function is centered, -1 for none."""
         return self.numbers if self.on_rows else np.full(len(self.numbers), -1)
 
     def __getitem__(self, index: Any) -> Columns:
         return replace(self, numbers=self.numbers[index])
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return these columns of X; X itself if it has no others."""
+        """Return these columns of X, or X itself if it has no others."""
         return X[:, self.numbers] if X.shape[1] == self.n_columns else X
 
     @property
     def names(self) -> list[str]:
-        """What each of them is, in words."""
+        """A short description of each function."""
         return [f"column {number}" for number in self.numbers]
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
@@ -200,7 +200,7 @@ class Columns(Functions):
     def on(
         self, X: Any, memory: int, dtype: Any = np.float64, n_images: int = 1
     ) -> Atoms:
-        """Return the columns as atoms; ``memory`` bounds no copy but this."""
+        """Return a copy of the columns as atoms; images get the rest of the memory."""
         stored = np.ascontiguousarray(X[:, self.numbers].T, dtype=dtype)
         size = image_size(X.shape[0], len(self), (memory - stored.nbytes) // n_images)
         return StoredAtoms(stored, size)

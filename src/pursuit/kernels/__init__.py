@@ -1,14 +1,15 @@
-"""Kernels: similarities k(x, z) between points, and how their widths come from data.
+"""Kernels: similarities k(x, z) between points, with widths computed from data.
 
-A kernel is its parameters and nothing else. ``k(X, Y)`` is the matrix of k(x, z) for
-the rows x of X and z of Y, ``k.diag(X)`` the values k(x, x). Kernels add and multiply,
-with each other and with positive numbers. A width that is a word, as in
+A kernel holds its parameters and nothing else. ``k(X, Y)`` is the matrix of k(x, z)
+for the rows x of X and z of Y, ``k.diag(X)`` the values k(x, x). Kernels can be added
+and multiplied, with each other and with positive numbers. A rule for gamma, as in
 ``Gaussian(gamma="median")``, becomes a number through ``k.bind(X)``, which returns a
 new kernel.
 
 A new kernel derives from `Kernel` and needs one method, ``_matrix(X, Y)``, called with
-valid arrays; a function of the Euclidean distance derives from `Radial`, one of the
-product x·z from `DotProduct`, and these need ``_profile``. A width is called ``gamma``.
+valid arrays. A function of the Euclidean distance derives from `Radial`, a function of
+the product x·z from `DotProduct`; these need ``_profile`` instead. A parameter for the
+width is called ``gamma``, and larger is narrower.
 
 Letters: n rows of X, m rows of Y, d features.
 """

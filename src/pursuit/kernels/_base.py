@@ -1,7 +1,4 @@
-"""What a kernel is, what a matrix of its values is, and how kernels combine.
-
-The package describes them.
-"""
+"""Base class of kernels, lazy kernel matrices, and combinations of kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from sklearn.base import BaseEstimator
 from .widths import RULES, width
 
 _ALL = slice(None)
-# Rows of the small square blocks whose diagonals make up `diag`.
+# Size of the square blocks whose diagonals make up `diag`.
 _DIAGONAL_BLOCK = 32
 
 
@@ -30,21 +27,21 @@ class Kernel(BaseEstimator):
     accepts_sparse : bool
         Whether X and Y may be sparse.
     metric : str
-        The distance whose median makes the width ``"median"``.
+        Distance whose median defines ``gamma="median"``.
     takes_squares : bool
-        Whether coordinates are squared or multiplied, so that points of 1e155 are too
-        large for it.
+        Whether coordinates are squared or multiplied, so that values of 1e155
+        overflow.
     """
 
     symmetric: bool = True
     accepts_sparse: bool = True
     metric: str = "sqeuclidean"
     takes_squares: bool = True
-    # NumPy's numbers shall leave ``number * kernel`` to the kernel.
+    # Let the kernel, not NumPy, evaluate ``number * kernel`` for NumPy's numbers.
     __array_ufunc__ = None
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
-        """Return the matrix of k(x, z), of shape (n, m); Y is X if not given."""
+        """Return the matrix of k(x, z), of shape (n, m); Y defaults to X."""
         return self.between(X, Y).block()
 
     def diag(self, X: Any) -> np.ndarray:
@@ -53,17 +50,17 @@ class Kernel(BaseEstimator):
         return self._diagonal(as_points(X))
 
     def block(self, X: Any, Y: Any, out: np.ndarray) -> np.ndarray:
-        """Write k(X, Y) into `out`, of float64 or float32, and return it."""
+        """Write k(X, Y) into `out` (float64 or float32), and return it."""
         return self.between(X, Y).block(out=out)
 
     def between(self, X: Any, Y: Any = None) -> Between:
-        """Return k(X, Y) as a matrix of which blocks are computed on demand."""
+        """Return k(X, Y) as a lazy matrix, whose blocks are computed on demand."""
         self._check()
         X = as_points(X)
         return self._between(X, X if Y is None or Y is X else as_points(Y))
 
     def bind(self, X: Any, sample_weight: Any = None) -> Kernel:
-        """Return a new kernel whose widths are numbers, computed from X.
+        """Return a new kernel with numeric gammas, computed from X.
 
         Parameters
         ----------
@@ -100,7 +97,7 @@ class Kernel(BaseEstimator):
         return np.concatenate([np.diagonal(self._matrix(B, B)) for B in blocks])
 
     def _check(self) -> None:
-        """Raise a ValueError that says which parameter is invalid, and why."""
+        """Raise a ValueError if a parameter is invalid."""
         if hasattr(self, "gamma"):
             self._check_gamma(self.gamma)
 
@@ -141,7 +138,7 @@ class Kernel(BaseEstimator):
 
 
 class Between:
-    """The matrix k(X, Y), of which blocks are computed on demand.
+    """The matrix k(X, Y), whose blocks are computed on demand.
 
     Attributes
     ----------
@@ -178,11 +175,11 @@ class Between:
 
 
 class _Combination(Kernel):
-    """A kernel made of kernels: it is what all of them are."""
+    """A kernel made of kernels; it is symmetric, for example, if all of them are."""
 
     @abstractmethod
     def _combine(self, values: list[np.ndarray]) -> np.ndarray:
-        """Return the values of this kernel from its operands', which it may change."""
+        """Combine the values of the operands, which may be overwritten."""
 
     def _operands(self) -> list[Kernel]:
         values = self.get_params(deep=False).values()
@@ -208,7 +205,7 @@ class _Combination(Kernel):
 
 
 class _CombinedBetween(Between):
-    """The matrix of a combination: one matrix an operand."""
+    """The matrix of a combination, made of one matrix for each operand."""
 
     kernel: _Combination
 
@@ -262,7 +259,7 @@ class Scaled(_Combination):
 
 
 class Constant(Kernel):
-    """k(x, z) = value, a positive number: what ``kernel + number`` adds."""
+    """k(x, z) = value, a positive constant; made by ``kernel + number``."""
 
     takes_squares = False
 
@@ -277,15 +274,17 @@ class Constant(Kernel):
 
 
 def as_points(X: Any) -> Any:
-    """Return X as a CSR matrix or an array, of float64 if it holds numbers."""
+    """Return X as a CSR matrix or an array, as float64 if it holds numbers."""
     X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
-        raise ValueError(f"Expected a point a row, got an array of shape {X.shape}.")
+        raise ValueError(
+            f"Expected one point per row, got an array of shape {X.shape}."
+        )
     return X.astype(np.float64, copy=False) if X.dtype.kind in "biuf" else X
 
 
 def check_out(out: np.ndarray, shape: tuple[int, ...]) -> None:
-    """Raise a ValueError unless a block of this shape can be written into `out`."""
+    """Raise a ValueError unless `out` can hold a block of this shape."""
     if out.shape != shape or out.dtype not in (np.float64, np.float32):
         raise ValueError(
             f"out must be a float64 or float32 array of shape {shape}, got one of "

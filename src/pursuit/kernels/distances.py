@@ -1,13 +1,13 @@
 """Distances between all rows of two sets.
 
-Squared ones come from one matrix product,
+Squared distances come from one matrix product,
 
     |x - z|² = |x|² + |z|² - 2 x·z,
 
 after moving the origin to the mean, so that a common offset of the data costs no
-digits. Where the subtraction would still cancel (near and identical rows) or
-overflow, the pair is computed again from its difference: identical rows are at
-distance exactly 0, and no distance is negative or NaN.
+precision. If the subtraction still cancels (near and identical rows) or overflows, the
+pair is recomputed from its difference: identical rows are at distance exactly 0, and
+no distance is negative or NaN.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from scipy import sparse
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
 
-# A distance below this fraction of |x|² + |z|² lost three digits or more to
-# cancellation and is computed again.
+# A distance below this fraction of |x|² + |z|² has lost three or more digits to
+# cancellation and is recomputed.
 _CANCELLED = 1e-3
 # A coordinate of the mean above this may overflow when it is subtracted.
 _LARGEST_CENTER = 1e150
-# Pairs of sparse rows that are computed again at a time.
+# Number of pairs of sparse rows recomputed at a time.
 _PAIRS = 1024
 
 
@@ -60,7 +60,7 @@ def paired_rows(X: Any, Y: Any) -> tuple[Rows, Rows]:
     If Y is X, both are the same object, which marks a symmetric matrix.
     """
     if sparse.issparse(X) or sparse.issparse(Y):
-        # Moving the origin would fill the zeros.
+        # Moving the origin would destroy sparsity.
         left = _rows(sparse.csr_array(X))
         return left, left if Y is X else _rows(sparse.csr_array(Y))
     center = _center(Y)
@@ -98,12 +98,12 @@ def squared_distances(left: Rows, right: Rows, out: np.ndarray) -> np.ndarray:
 
 
 def absolute_distances(X: Any, Y: Any = None) -> np.ndarray:
-    """Return Σ |x - z| for the rows x of X and z of Y, which is X if not given."""
+    """Return Σ |x - z| for the rows x of X and z of Y; Y defaults to X."""
     return np.asarray(manhattan_distances(_narrow(X), _narrow(Y)))
 
 
 def _narrow(X: Any) -> Any:
-    """Return a matrix with 32-bit indices if it is sparse: scikit-learn wants them."""
+    """Return a sparse matrix with 32-bit indices, as scikit-learn requires."""
     if not sparse.issparse(X) or max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
         return X
     parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
@@ -142,7 +142,7 @@ def _finish(
                     D[i, j] = _squared_difference(X[i], Z[j])
 
 
-# Reassociation lets the sum use vectors; it keeps zero, symmetry and NaN intact.
+# Reassociation vectorizes the sum, and keeps zeros, symmetry and NaN intact.
 @njit(nogil=True, fastmath={"contract", "reassoc"})
 def _squared_difference(x: np.ndarray, z: np.ndarray) -> float:
     total = 0.0

@@ -34,7 +34,7 @@ class Linear(DotProduct):
     """k(x, z) = x·z."""
 
     def _profile(self, G: np.ndarray) -> None:
-        """Leave the products as they are."""
+        """Leave the products unchanged."""
 
 
 class Cosine(Linear):
@@ -54,8 +54,9 @@ class Polynomial(DotProduct):
     ----------
     degree : positive int
     gamma : positive float or {"median", "scale", "auto"}
-        As in `Gaussian`.
+        Factor of the product; rules as in `Gaussian`.
     coef0 : float
+        Constant term.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Polynomial(DotProduct):
         with np.errstate(over="ignore", invalid="ignore"):
             G *= float(self.gamma)
             G += self.coef0
-            # Products of small whole powers are many times faster than np.power.
+            # For small whole powers, multiplication is many times faster than np.power.
             base = G.copy()
             for _ in range(self.degree - 1):
                 G *= base

@@ -1,8 +1,8 @@
-"""A fast exponential of numbers that are not positive.
+"""Fast exponential of numbers that are not positive.
 
-exp(t) = 2^n exp(r) with a whole n and |r| <= log(2)/2, where Taylor's polynomial is
-exact to rounding; LLVM turns it into vector instructions. It agrees with the exact
-value to 2e-16 relative and is several times faster than ``np.exp``.
+exp(t) = 2^n exp(r) with an integer n and |r| <= log(2)/2, where Taylor's polynomial is
+exact to rounding; LLVM turns it into vector instructions. The relative error is at
+most 2e-16, and it is several times faster than ``np.exp``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LOG2_E = 1.0 / math.log(2.0)
 # log 2 in two parts; the first has trailing zero bits, so n * _LN2_HIGH is exact.
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
-# Below it the exponential is subnormal, which slows down every later product.
+# Below this the exponential is subnormal, which slows down every later product.
 _LOWEST = -708.0
 # Adding this rounds to an integer and leaves it in the low bits of the double.
 _ROUNDER = 1.5 * 2.0**52
@@ -26,7 +26,7 @@ _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))
 
 @njit(nogil=True, fastmath={"contract"}, inline="always")
 def _exp(t: float) -> float:
-    """Return exp(t) for t <= 0: 0 where it would be subnormal, NaN at NaN."""
+    """Return exp(t) for t <= 0; 0 instead of subnormal numbers, NaN for NaN."""
     clipped = _LOWEST if t < _LOWEST else t
     shifted = clipped * _LOG2_E + _ROUNDER
     n = shifted - _ROUNDER

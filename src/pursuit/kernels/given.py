@@ -1,4 +1,4 @@
-"""Kernels that users give: functions, and names."""
+"""Kernels given by name or as functions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from .dot_products import Cosine, Linear, Polynomial, Sigmoid
 from .laplacian import Laplacian
 from .radial import Gaussian
 
-# Rows on which a foreign function is tried before anything is computed with it.
+# Number of rows on which a user's function is tested first.
 _TRIAL_ROWS = 20
 
 
 class FunctionKernel(Kernel):
-    """Any function of two sets of points that returns their matrix.
+    """Kernel from any function of two sets of points that returns a matrix.
 
     Parameters
     ----------
     function : callable
-        ``function(X, Y)`` returns an array of shape (n, m): a function of yours, one
-        of ``sklearn.metrics.pairwise``, or a kernel of
-        ``sklearn.gaussian_process.kernels``. Of the latter, ``WhiteKernel``
-        contributes 0, since both arguments are always given.
+        ``function(X, Y)`` returns an array of shape (n, m): your own function, one of
+        ``sklearn.metrics.pairwise``, or a kernel of
+        ``sklearn.gaussian_process.kernels``. ``WhiteKernel`` contributes 0, since both
+        arguments are always given.
     symmetric : bool
-        Whether k(x, z) = k(z, x) is promised; `bind` then tries it on a few rows.
+        Whether k(x, z) = k(z, x); if True, `bind` checks it on a few rows.
     accepts_sparse : bool
-        Whether sparse points may be passed to it.
+        Whether the function accepts sparse points.
     """
 
-    # Nothing is known of a function.
+    # Unknown for a user's function.
     takes_squares = False
 
     def __init__(
@@ -48,7 +48,7 @@ class FunctionKernel(Kernel):
         self.accepts_sparse = accepts_sparse
 
     def bind(self, X: Any, sample_weight: Any = None) -> Kernel:
-        """Return a new kernel, after a trial of the function on a few rows of X."""
+        """Return a new kernel, after testing the function on a few rows of X."""
         K = self(as_points(X)[:_TRIAL_ROWS])
         if self.symmetric and not np.allclose(K, K.T):
             raise ValueError(
@@ -76,7 +76,7 @@ class FunctionKernel(Kernel):
         return K
 
     def _as_floats(self, K: Any) -> np.ndarray:
-        """Return a copy, because sums and products write into what they get."""
+        """Return a float64 copy, because sums and products overwrite their operands."""
         try:
             return np.array(K, dtype=np.float64)
         except (TypeError, ValueError):
@@ -110,17 +110,17 @@ def as_kernel(
     ----------
     kernel : str, Kernel or callable
         One of "cosine", "gaussian", "laplacian", "linear", "poly", "polynomial",
-        "rbf", "sigmoid"; a `Kernel`, returned as it is; or what `FunctionKernel`
-        takes.
+        "rbf", "sigmoid"; a `Kernel`, returned unchanged; or a callable as in
+        `FunctionKernel`.
     gamma, degree, coef0
-        Parameters of a kernel given by name; those it does not have are ignored.
+        Parameters of a kernel given by name; ignored if it does not have them.
     """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         return _named(kernel, gamma=gamma, degree=degree, coef0=coef0)
     if callable(kernel) and not isinstance(kernel, type):
-        # Nothing is known of a function: it may be asymmetric, and take sparse X.
+        # A user's function may be asymmetric, and may accept sparse X.
         takes_sparse = not isinstance(kernel, ProcessKernel)
         return FunctionKernel(kernel, symmetric=False, accepts_sparse=takes_sparse)
     raise TypeError(

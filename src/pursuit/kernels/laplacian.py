@@ -1,4 +1,4 @@
-"""The kernel of absolute differences."""
+"""The Laplacian kernel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class Laplacian(Kernel):
     Parameters
     ----------
     gamma : positive float or {"median", "scale", "auto"}
-        As in `Gaussian`, except that "median" is 1 / median of ‖x - z‖₁.
+        Inverse width; larger is narrower. Rules as in `Gaussian`, except that "median"
+        is 1 / median of ‖x - z‖₁.
     """
 
     metric = "manhattan"

@@ -1,4 +1,4 @@
-"""Kernels that are functions of the Euclidean distance; their matrix, tile by tile."""
+"""Kernels that are functions of the Euclidean distance, computed tile by tile."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .distances import Rows, paired_rows, squared_distances
 from .exponential import exponentials
 
 _ALL = slice(None)
-# Rows and columns of a tile: small enough to stay in the cache from the product to
-# the function of it, large enough for the product to run at full speed.
+# Rows and columns of a tile: small enough to stay in the cache until the kernel's
+# function is applied, large enough for the matrix product to run at full speed.
 TILE = 256
-# Fewer are done before another thread has begun.
+# With fewer tiles per thread, starting another thread does not pay.
 TILES_A_THREAD = 4
 
 Tile = tuple[slice, slice]
@@ -27,9 +27,9 @@ Tile = tuple[slice, slice]
 class Radial(Kernel):
     """A function of the squared distance ‖x - z‖², with k(x, x) = 1 exactly.
 
-    ``k(X)`` is exactly symmetric; identical points have similarity exactly 1, and
-    points whose distance overflows have 0. Distances cost one matrix product,
-    O(n m d). Dense points are copied once, moved to their mean.
+    ``k(X)`` is exactly symmetric; the value is exactly 1 at identical points, and 0 if
+    the distance overflows. Distances cost one matrix product, O(n m d). Dense points
+    are copied once and centered at their mean.
     """
 
     @abstractmethod
@@ -44,11 +44,10 @@ class Radial(Kernel):
 
 
 class RadialBetween(Between):
-    """The matrix k(X, Y) of a `Radial` kernel; keeps the norms of the points.
+    """The matrix k(X, Y) of a `Radial` kernel; stores the norms of the points.
 
-    Blocks are computed in as many threads as were allowed when this was made. Each
-    thread takes its tiles from the product to the end, so that one thread of BLAS
-    is enough.
+    Blocks are computed in as many threads as were allowed when the object was created.
+    Each thread computes whole tiles, so that one thread of BLAS is enough.
     """
 
     kernel: Radial
@@ -66,10 +65,10 @@ class RadialBetween(Between):
         Parameters
         ----------
         rows, columns : slice or array of int
-            Equal slices (or the same array) of one set of points make an exactly
-            symmetric block, at half the cost.
+            Equal slices (or the same array) of one set of points give an exactly
+            symmetric block at half the cost.
         out : ndarray of float64 or float32, optional
-            Where to write the block; in float32, what would be subnormal is 0.
+            Where to write the block; in float32, subnormal values become 0.
         """
         left = self.left[rows]
         symmetric = self.left is self.right and _same_index(rows, columns)
@@ -95,7 +94,7 @@ class RadialBetween(Between):
         buffer: np.ndarray,
         out: np.ndarray,
     ) -> None:
-        """Compute one tile and, of a symmetric matrix, its mirror image."""
+        """Compute one tile and, if the matrix is symmetric, its mirror image."""
         is_diagonal = left is right and here == there
         x = left[here]
         z = x if is_diagonal else right[there]
@@ -129,8 +128,9 @@ class Gaussian(Radial):
     Parameters
     ----------
     gamma : positive float or {"median", "scale", "auto"}
-        A word is replaced by a number in `bind`: 1 / median of ‖x - z‖² over pairs
-        of different points, 1 / (d * variance of X), or 1 / d.
+        Inverse squared width; larger is narrower. `bind` replaces the rules by
+        numbers: 1 / median of ‖x - z‖² over pairs of different points,
+        1 / (d * variance of X), or 1 / d.
     """
 
     def __init__(self, gamma: float | str = "median") -> None:
@@ -141,14 +141,14 @@ class Gaussian(Radial):
 
 
 class Matern(Radial):
-    """Matérn's kernel of smoothness nu, at r = sqrt(gamma) ‖x - z‖.
+    """Matérn kernel of smoothness nu, a function of r = sqrt(gamma) ‖x - z‖.
 
     Parameters
     ----------
     nu : {0.5, 1.5, 2.5}
         exp(-r), (1 + t) exp(-t) with t = √3 r, (1 + t + t²/3) exp(-t) with t = √5 r.
     gamma : positive float or {"median", "scale", "auto"}
-        As in `Gaussian`; 1 / length_scale².
+        Inverse squared width, 1 / length_scale²; rules as in `Gaussian`.
     """
 
     def __init__(self, nu: float = 1.5, gamma: float | str = "median") -> None:

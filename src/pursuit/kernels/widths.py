@@ -1,7 +1,7 @@
-"""Widths of kernels from data.
+"""Rules that compute gamma, the inverse (squared) width of a kernel, from data.
 
 The rules treat a row of weight 2 as two equal rows and one of weight 0 as none, and
-they follow the units of the data, however large or small.
+scale with the units of the data, however large or small.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .distances import absolute_distances, paired_rows, squared_distances
 
 RULES = ("median", "scale", "auto")
 
-# Different rows of which all distances are taken for their median.
+# Maximum number of distinct rows whose distances enter the median.
 SAMPLED_ROWS = 1000
-# Rows of which fingerprints are taken at a time.
+# Number of rows whose fingerprints are computed at a time.
 _CHUNK = 1024
 
 
 def width(rule: str, X: Any, sample_weight: Any, metric: str) -> float:
-    """Return the `gamma` that a word, one of `RULES`, stands for."""
+    """Return the `gamma` that a rule, one of `RULES`, gives on X."""
     if rule == "median":
         return median_gamma(X, sample_weight, metric)
     if rule == "scale":
@@ -40,11 +40,10 @@ def median_gamma(
 ) -> float:
     """Return 1 / the weighted median of the distances between different rows.
 
-    A pair weighs the product of its rows' weights; of two medians the lower is
-    taken. Among more than 1000 different rows, the 1000 with the smallest
-    fingerprints stand for all: a sample that is arbitrary, but the same for any
-    order, repetition and weights of the rows, dense or sparse. If all rows are
-    equal, the answer is 1.
+    The weight of a pair is the product of its rows' weights; of two medians the lower
+    is taken. If there are more than 1000 different rows, the 1000 with the smallest
+    fingerprints are used: an arbitrary sample, but the same for any order, repetition
+    and weights of the rows, dense or sparse. If all rows are equal, the result is 1.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ def median_gamma(
 def quantile_gamma(
     share: float, X: Any, sample_weight: Any = None, metric: str = "sqeuclidean"
 ) -> float:
-    """Return 1 / another quantile of the distances, as :func:`median_gamma`."""
+    """Return 1 / the given quantile of the distances; see :func:`median_gamma`."""
     X, weights = _distinct(*_weighted_rows(X, sample_weight))
     X, unit = in_units(X)
     upper = np.triu_indices(X.shape[0], 1)
@@ -94,7 +93,7 @@ def scale_gamma(X: Any, sample_weight: Any = None) -> float:
 
 
 def _finite_inverse(value: float, unit: float, power: int) -> float:
-    """Return 1 / (value * unit**power), kept where it can still be multiplied."""
+    """Return 1 / (value * unit**power), clipped so that products do not overflow."""
     with np.errstate(over="ignore", under="ignore"):
         inverse = np.float64(1.0) / value
         for _ in range(power):
@@ -126,7 +125,7 @@ def _distances(X: Any, metric: str) -> np.ndarray:
 
 
 def _distinct(X: Any, weights: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Return different rows in the order of their fingerprints, and their weights."""
+    """Return the distinct rows, ordered by fingerprint, and their weights."""
     _, first, inverse = np.unique(
         _fingerprints(X), return_index=True, return_inverse=True
     )
@@ -135,7 +134,7 @@ def _distinct(X: Any, weights: np.ndarray) -> tuple[Any, np.ndarray]:
 
 
 def _fingerprints(X: Any) -> np.ndarray:
-    """Return a number a row that depends on its non-zero entries only."""
+    """Return one number per row that depends on its non-zero entries only."""
     digests = []
     for a in range(0, X.shape[0], _CHUNK):
         rows = sparse.csr_array(X[a : a + _CHUNK], copy=True)

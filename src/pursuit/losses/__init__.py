@@ -1,12 +1,12 @@
-r"""Losses: what a pursuit minimises.
+r"""Losses that a pursuit can minimize.
 
 A loss is pointwise in the target y and the prediction f; it knows neither kernels nor
-data.  Those for classes are functions of the margin :math:`m = y f` with y of -1 and
-+1, those for regression functions of the residue :math:`r = y - f`.
+data. Losses for classification are functions of the margin :math:`m = y f` with
+targets y of -1 and +1, most losses for regression functions of the residue
+:math:`r = y - f`.
 
-A loss of your own is a class with ``value`` and ``gradient`` (or, of the margin,
-``of_margin`` and ``slope``); :func:`check_loss` tells whether it keeps the
-laws.
+Your own loss is a class with ``value`` and ``gradient`` (or, for a function of the
+margin, ``of_margin`` and ``slope``); :func:`check_loss` tests whether it is correct.
 """
 
 from __future__ import annotations
@@ -61,25 +61,25 @@ _NAMED: dict[str, type[Loss]] = {
 
 
 def names(is_class: bool) -> list[str]:
-    """Return the names of the losses for classes, or for regression."""
+    """Return the names of the losses for classification or regression."""
     fits = "fits_classes" if is_class else "fits_numbers"
     return [name for name, loss in _NAMED.items() if getattr(loss, fits)]
 
 
 def is_named(loss: Any, kind: type[Loss]) -> bool:
-    """Return whether a name or an object, as given by a user, is a loss of a kind."""
+    """Return whether a loss, given by name or as an object, is of the given class."""
     named = isinstance(loss, str) and _NAMED.get(loss) is kind
     return named or isinstance(loss, kind)
 
 
 def as_loss(loss: Any, is_class: bool) -> Loss:
-    """Return the loss that a name stands for, or the object itself, checked.
+    """Return the loss of the given name, or the given object, after checks.
 
     Parameters
     ----------
     loss : str or Loss
     is_class : bool
-        Whether it is to fit classes, or numbers.
+        Whether the targets are classes, or numbers.
     """
     found = _NAMED[loss]() if isinstance(loss, str) and loss in _NAMED else loss
     kind = "classification" if is_class else "regression"

@@ -1,6 +1,6 @@
-"""What a loss is, and what can be derived of it.
+"""Base classes of losses, and derivatives computed from `value` and `gradient`.
 
-The public names are those of `pursuit.losses`, which describes them.
+The public names are those of `pursuit.losses`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from sklearn.base import BaseEstimator
 
 from pursuit._quantiles import lower_quantile
 
-# Arguments of exponentials are cut here: sums of what comes out are still finite.
+# Arguments of exponentials are clipped here, so that sums of them stay finite.
 LARGEST_EXPONENT = 300.0
 
-# Of a robust scale that is to be that of a normal distribution's standard deviation.
+# Ratio of standard deviation to median absolute deviation in a normal distribution.
 _NORMAL = 1.4826
 
 
 class Loss(BaseEstimator):
     """A loss L(y, f), pointwise in the target y and the prediction f.
 
-    A loss of your own needs `value` and `gradient`; the rest is derived from them and
-    may be written down for speed.  All of them take arrays ``y`` and ``f`` of one
-    shape, outputs by samples, and return one of that shape.
+    Your own loss needs `value` and `gradient`; the other methods are derived from them
+    and may be overridden for speed. They take arrays ``y`` and ``f`` of one shape,
+    outputs by samples, and return an array of that shape.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Loss(BaseEstimator):
     is_convex : bool
         Whether L is convex in f.
     frees_constant : bool
-        Whether a constant may be optimised with the coefficients.
+        Whether a constant may be optimized with the coefficients.
     """
 
     fits_numbers: bool = True
@@ -55,9 +55,9 @@ class Loss(BaseEstimator):
         )
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the second derivative of L in f; here, by differences of `gradient`.
+        """Return the second derivative of L in f; by default from `gradient`.
 
-        Where it jumps, either side will do.
+        Where it jumps, either one-sided value is correct.
         """
         step = 6e-6 * np.maximum(1.0, np.abs(f))
         high, low = self.gradient(y, f + step), self.gradient(y, f - step)
@@ -66,28 +66,28 @@ class Loss(BaseEstimator):
     def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the curvature of the parabola by which pre-fitting models L near f.
 
-        By default that of L itself.  Losses with straight parts, where the curvature
-        is 0, give that of a parabola that lies above L and touches it at f.
+        By default the curvature of L itself. Losses with straight parts, where that
+        is 0, return that of a parabola that lies above L and touches it at f.
         """
         return np.maximum(self.curvature(y, f), 0.0)
 
     def coupling(self, y: np.ndarray, f: np.ndarray) -> np.ndarray | None:
         """Return u such that the second derivative in outputs s and t is -u_s u_t.
 
-        None, as here, says that no output is in another's loss.
+        None, the default, means that the loss is a sum over outputs.
         """
         return None
 
     def reduced(self, theta: np.ndarray) -> np.ndarray:
-        """Return loads (T, b) less what would not change the loss."""
+        """Return coefficients (T, b) without the part that does not change the loss."""
         return theta
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return a constant for each output from which to look for the best one."""
+        """Return the constant for each output at which its optimization starts."""
         return (y @ weight) / weight.sum()
 
     def mean(self, f: np.ndarray) -> np.ndarray:
-        """Return the prediction that f stands for (the inverse link)."""
+        """Return the prediction for f, by the inverse link."""
         return f
 
     @property
@@ -96,7 +96,7 @@ class Loss(BaseEstimator):
         return type(self).mean is Loss.mean
 
     def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
-        """Return the loss with what depends on the scale of the targets as numbers."""
+        """Return the loss with parameters resolved from the scale of the targets."""
         return self
 
     def jointly(self) -> Loss:
@@ -104,10 +104,10 @@ class Loss(BaseEstimator):
         return self
 
     def check_targets(self, y: np.ndarray) -> None:
-        """Raise a ValueError if y holds what cannot be a target of this loss."""
+        """Raise a ValueError if y holds invalid targets for this loss."""
 
     def check_parameters(self) -> None:
-        """Raise a ValueError that says which parameter is invalid, and why."""
+        """Raise a ValueError if a parameter is invalid."""
 
     def _check_share(self, name: str) -> None:
         value = getattr(self, name)
@@ -123,7 +123,7 @@ class Loss(BaseEstimator):
         if value is None and None in others:
             return
         is_number = isinstance(value, Real) and not isinstance(value, bool)
-        # What `bind` found is an array, one number for each output.
+        # `bind` sets an array, with one number for each output.
         if not isinstance(value, np.ndarray) and not (is_number and 0 < value < np.inf):
             choice = " or None" if None in others else ""
             raise ValueError(
@@ -135,7 +135,7 @@ class Loss(BaseEstimator):
 class MarginLoss(Loss):
     """A loss of the margin m = y f, for classes y of -1 and +1.
 
-    A loss of your own needs `of_margin` and `slope`.
+    Your own loss needs `of_margin` and `slope`.
     """
 
     fits_numbers = False
@@ -148,11 +148,11 @@ class MarginLoss(Loss):
         )
 
     def slope(self, m: np.ndarray) -> np.ndarray:
-        """Return its derivative in m."""
+        """Return the derivative in m."""
         raise NotImplementedError(f"{type(self).__name__} does not define slope(m).")
 
     def bend(self, m: np.ndarray) -> np.ndarray:
-        """Return its second derivative in m; here, by differences of `slope`."""
+        """Return the second derivative in m; by default, differences of `slope`."""
         step = 6e-6 * np.maximum(1.0, np.abs(m))
         return (self.slope(m + step) - self.slope(m - step)) / (2 * step)
 
@@ -165,11 +165,11 @@ class MarginLoss(Loss):
         return y * self.slope(y * f)
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the second derivative in f, which is that in m."""
+        """Return the second derivative in f, which equals that in m."""
         return self.bend(y * f)
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return 0, between the classes."""
+        """Return 0, halfway between the classes."""
         return np.zeros(len(y))
 
     def check_targets(self, y: np.ndarray) -> None:
@@ -179,10 +179,10 @@ class MarginLoss(Loss):
 
 
 def robust_scale(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the spread of each output (T, 1), little moved by outliers.
+    """Return the spread of each output (T, 1), robust to outliers.
 
-    The median absolute deviation, as a normal standard deviation; the mean absolute
-    deviation where more than half of the targets are equal; 1 where all are.
+    This is the median absolute deviation in units of a normal standard deviation; the
+    mean absolute deviation if more than half of the targets are equal; 1 if all are.
     """
     centre = np.array([lower_quantile(row, weight, 0.5) for row in y])[:, None]
     deviations = np.abs(y - centre)
@@ -193,7 +193,7 @@ def robust_scale(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def rounded_absolute(r: np.ndarray, width: Any) -> np.ndarray:
-    """Return |r|, with a parabola in place of the tip where |r| < width."""
+    """Return |r|, smoothed by a parabola where |r| < width."""
     size = np.abs(r)
     return np.where(size < width, (r * r / width + width) / 2, size)
 
@@ -209,7 +209,7 @@ def tip_curvature(r: np.ndarray, width: Any) -> np.ndarray:
 
 
 def touching_curvature(r: np.ndarray, width: Any) -> np.ndarray:
-    """Return the curvature of the parabola above it that touches it at r and -r."""
+    """Return the curvature of the parabola above |r| that touches it at r and -r."""
     return 1.0 / np.maximum(np.abs(r), width)
 
 

@@ -1,6 +1,6 @@
-"""Compiled losses: loss, slope and curvature in one trip over the rows.
+"""Compiled losses: loss, slope and curvature in one pass over the rows.
 
-The formulas are those of the classes, point by point; a test holds both equal.
+The formulas are those of the classes, point by point; a test compares both.
 """
 
 import math
@@ -10,11 +10,11 @@ from numba import njit
 
 from ._base import LARGEST_EXPONENT
 
-# Of the margin:
+# Functions of the margin:
 LOGISTIC, EXPONENTIAL, SQUARED_TANH, DOOM2, HINGE, SQUARED_HINGE = range(6)
-# Of target and prediction:
+# Functions of target and prediction:
 SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON = range(6, 11)
-# Of all outputs at once:
+# Functions of all outputs at once:
 SOFTMAX = 11
 
 _LOG2 = math.log(2.0)
@@ -25,9 +25,9 @@ def look(kind, parameters, Y, F, weight, losses, descent, second):
     """Write the losses and their derivatives at ``F`` (T, l and more).
 
     ``losses`` (l,) are summed over the outputs; ``descent`` is minus half the weighted
-    slope; ``second`` is half the weighted curvature (of a loss that is not convex, the
-    parabola's).  ``parameters`` (T, 2) are the loss's own.  Columns of ``F`` and
-    ``descent`` beyond the rows are let be.
+    slope; ``second`` is half the weighted curvature (that of the parabola of
+    `Loss.weights`, if the loss is not convex). ``parameters`` (T, 2) are those of the
+    loss. Columns of ``F`` and ``descent`` beyond the l rows are ignored.
     """
     if kind == SOFTMAX:
         _look_at_all(Y, F, weight, losses, descent, second)
@@ -49,7 +49,7 @@ def look(kind, parameters, Y, F, weight, losses, descent, second):
 
 @njit(cache=True, nogil=True)
 def _look_at_all(Y, F, weight, losses, descent, second):
-    """Do the same for the softmax, ``second`` as `Loss.coupling` has it."""
+    """Do the same for the softmax; ``second`` is as in `Loss.coupling`."""
     n_targets = Y.shape[0]
     p = np.empty(n_targets)
     for i in range(Y.shape[1]):
@@ -122,7 +122,7 @@ def _of_both(kind, a, b, y, f):
 
 @njit(cache=True, nogil=True)
 def _rounded(r, width):
-    """Return |r| with a parabola for its tip, and its derivatives."""
+    """Return |r| smoothed by a parabola at its tip, and its derivatives."""
     if abs(r) < width:
         return (r * r / width + width) / 2, r / width, 1.0 / width
     return abs(r), math.copysign(1.0, r), 0.0

@@ -1,4 +1,4 @@
-"""Losses for classes, functions of the margin m = y f with y of -1 and +1."""
+"""Losses for classification: functions of the margin m = y f with y of -1 and +1."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _LOG2 = np.log(2.0)
 
 
 class Logistic(MarginLoss):
-    r"""Logistic loss, :math:`\log_2(1 + e^{-2m})`: gives probabilities.
+    r"""Logistic loss, :math:`\log_2(1 + e^{-2m})`, which gives probabilities.
 
-    LogitBoost's loss: the negative log-likelihood, in bits, of classes of
-    :math:`P(y = 1) = 1 / (1 + e^{-2f})`.  Over a shared support, several classes
-    have one :class:`Softmax`.
+    The loss of LogitBoost: the negative log-likelihood, in bits, of classes with
+    :math:`P(y = 1) = 1 / (1 + e^{-2f})`. Several classes that share their support
+    points use one :class:`Softmax`.
     """
 
     def of_margin(self, m: np.ndarray) -> np.ndarray:
-        """Return the bits that the class takes."""
+        """Return the negative log-likelihood in bits."""
         return np.logaddexp(0.0, -2.0 * m) / _LOG2
 
     def slope(self, m: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return (-2.0 / _LOG2) * expit(-2.0 * m)
 
     def bend(self, m: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         p = expit(-2.0 * m)
         return (4.0 / _LOG2) * p * (1.0 - p)
 
@@ -49,7 +49,7 @@ class Logistic(MarginLoss):
         return Softmax()
 
     def probabilities(self, f: np.ndarray) -> np.ndarray:
-        """Return the classes' probabilities (2, n) or, normalised, (T, n)."""
+        """Return class probabilities (2, n), or (T, n) normalized over T outputs."""
         if len(f) == 1:
             return np.concatenate([expit(-2.0 * f), expit(2.0 * f)])
         p = expit(2.0 * f)
@@ -62,27 +62,28 @@ def _softmax(f: np.ndarray) -> np.ndarray:
 
 
 class Softmax(Loss):
-    r"""Multinomial logistic loss, :math:`-\log_2 P(c)`, P the softmax of all outputs.
+    r"""Multinomial logistic loss, :math:`-\log_2 P(c)`.
 
-    The targets of a sample are +1 for its class and -1 for the others.  With two
-    classes and ``f = (-g, g)`` it is :class:`Logistic` of ``g``.
+    P is the softmax of all outputs. The targets of a sample are +1 for its class and
+    -1 for the others. With two classes and ``f = (-g, g)`` it is :class:`Logistic` of
+    ``g``.
     """
 
     fits_numbers = False
     fits_classes = True
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the bits that each sample's class takes, shape (n,)."""
+        """Return the negative log-likelihood of each sample in bits, shape (n,)."""
         shifted = f - f.max(axis=0)
         own = np.where(y > 0, shifted, 0.0).sum(axis=0)
         return (np.log(np.exp(shifted).sum(axis=0)) - own) / _LOG2
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the derivatives in each output."""
+        """Return the derivative in each output."""
         return (_softmax(f) - (y > 0)) / _LOG2
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the second derivatives in each output by itself."""
+        """Return the diagonal second derivatives, in each output by itself."""
         p = _softmax(f)
         return p * (1.0 - p) / _LOG2
 
@@ -91,45 +92,46 @@ class Softmax(Loss):
         return _softmax(f) / np.sqrt(_LOG2)
 
     def reduced(self, theta: np.ndarray) -> np.ndarray:
-        """Return the loads less their mean: what all outputs share does nothing."""
+        """Return coefficients minus their mean, as a common part has no effect."""
         return theta - theta.mean(axis=0)
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the classes' shares."""
+        """Return the logarithms of the class frequencies."""
         share = ((y > 0) @ weight) / weight.sum()
         logs = np.log(np.maximum(share, 1e-3))
         return logs - logs.mean()
 
     def probabilities(self, f: np.ndarray) -> np.ndarray:
-        """Return the classes' probabilities (T, n)."""
+        """Return the class probabilities (T, n)."""
         return _softmax(f)
 
 
 class Exponential(MarginLoss):
-    """AdaBoost's loss, ``exp(-m)``."""
+    """Exponential loss, ``exp(-m)``, as in AdaBoost."""
 
     def of_margin(self, m: np.ndarray) -> np.ndarray:
         """Return exp(-m)."""
         return exp_cut(-m)
 
     def slope(self, m: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return -exp_cut(-m)
 
     def bend(self, m: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         return exp_cut(-m)
 
 
 class SquaredTanh(MarginLoss):
     """Squared loss after tanh, ``(target - tanh(m))**2``; not convex.
 
-    Points far on the wrong side pull no more than others do: the papers' "KMP-tanh".
+    Points far on the wrong side have little influence. This is the "KMP-tanh" of the
+    papers.
 
     Parameters
     ----------
     target : float, default=0.65
-        Between 0 and 1.
+        Target of tanh(m), between 0 and 1.
     """
 
     is_convex = False
@@ -142,17 +144,17 @@ class SquaredTanh(MarginLoss):
         return (self.target - np.tanh(m)) ** 2
 
     def slope(self, m: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         t = np.tanh(m)
         return -2.0 * (self.target - t) * (1.0 - t * t)
 
     def bend(self, m: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         t = np.tanh(m)
         return 2.0 * (1.0 - t * t) * (1.0 - 3.0 * t * t + 2.0 * self.target * t)
 
     def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the curvature of the squared difference with tanh made linear."""
+        """Return the curvature of the loss with tanh linearized (Gauss-Newton)."""
         t = np.tanh(y * f)
         return 2.0 * (1.0 - t * t) ** 2
 
@@ -162,11 +164,11 @@ class SquaredTanh(MarginLoss):
 
 
 class Doom2(MarginLoss):
-    """Doom II's loss, ``1 - tanh(m)``; not convex.
+    """Loss of DOOM II, ``1 - tanh(m)``; not convex.
 
-    It falls without end as all margins grow: a ridge keeps the coefficients bounded.
-    A constant would run away to where all points of the rarer class are given up, so
-    there is none (``intercept_`` is 0).
+    It keeps falling as all margins grow: a ridge keeps the coefficients bounded. A
+    constant would diverge and give up all points of the rarer class, so there is none
+    (``intercept_`` is 0).
     """
 
     is_convex = False
@@ -177,33 +179,33 @@ class Doom2(MarginLoss):
         return 1.0 - np.tanh(m)
 
     def slope(self, m: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return np.tanh(m) ** 2 - 1.0
 
     def bend(self, m: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         t = np.tanh(m)
         return 2.0 * t * (1.0 - t * t)
 
     def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the slope's size: large where a point can still be won or lost."""
+        """Return the absolute slope, large near the decision boundary."""
         return 1.0 - np.tanh(y * f) ** 2
 
 
 class Hinge(MarginLoss):
-    """The SVM's loss ``max(0, 1 - m)``, its corner rounded off.
+    """Hinge loss of the SVM, ``max(0, 1 - m)``, with a smoothed corner.
 
     Parameters
     ----------
     smoothing : float, default=0.5
-        From ``1 - smoothing`` to 1 a parabola joins the two straight parts.
+        A parabola from ``1 - smoothing`` to 1 joins the two straight parts.
     """
 
     def __init__(self, smoothing: float = 0.5) -> None:
         self.smoothing = smoothing
 
     def _arguments(self, m: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the distance before the middle of the corner, and half its width."""
+        """Return the distance below the middle of the corner, and its half width."""
         half = self.smoothing / 2
         return 1.0 - half - m, half
 
@@ -213,15 +215,15 @@ class Hinge(MarginLoss):
         return (rounded_absolute(r, half) + r) / 2
 
     def slope(self, m: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return -(rounded_sign(*self._arguments(m)) + 1.0) / 2
 
     def bend(self, m: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         return tip_curvature(*self._arguments(m)) / 2
 
     def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the curvature of a parabola above the loss."""
+        """Return the curvature of a parabola that lies above the loss."""
         return touching_curvature(*self._arguments(y * f)) / 2
 
     def check_parameters(self) -> None:
@@ -230,16 +232,16 @@ class Hinge(MarginLoss):
 
 
 class SquaredHinge(MarginLoss):
-    """The squared hinge, ``max(0, 1 - m)**2``."""
+    """Squared hinge loss, ``max(0, 1 - m)**2``."""
 
     def of_margin(self, m: np.ndarray) -> np.ndarray:
         """Return the loss."""
         return np.maximum(0.0, 1.0 - m) ** 2
 
     def slope(self, m: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return -2.0 * np.maximum(0.0, 1.0 - m)
 
     def bend(self, m: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         return np.where(m < 1.0, 2.0, 0.0)

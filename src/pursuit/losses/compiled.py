@@ -1,4 +1,4 @@
-"""Which losses have a compiled form."""
+"""Compiled forms of the built-in losses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .classes import (
 )
 from .regression import Absolute, Huber, Poisson, Quantile, Squared
 
-# The kind of each, and its parameters in their order.
+# Kind of each loss, and its parameters in order.
 _FORMS: dict[type[Loss], tuple[int, tuple[str, ...]]] = {
     Logistic: (_loops.LOGISTIC, ()),
     Exponential: (_loops.EXPONENTIAL, ()),
@@ -38,15 +38,15 @@ _FORMS: dict[type[Loss], tuple[int, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A loss as the compiled loops know it.
+    """A loss in the form that the compiled loops use.
 
     Attributes
     ----------
     kind : int
     parameters : ndarray of shape (T, 2)
-        Of each output.
+        Parameters for each output.
     n_second : int
-        Arrays that the second derivatives take.
+        Number of arrays for the second derivatives.
     """
 
     kind: int
@@ -63,13 +63,13 @@ class Compiled:
 
 
 def compiled(loss: Loss, n_targets: int) -> Compiled | None:
-    """Return the compiled form of a loss; one of the user's own has none."""
-    # A subclass may change anything.
+    """Return the compiled form of a loss; None for a user's own loss."""
+    # Subclasses may override anything.
     if type(loss) not in _FORMS:
         return None
     kind, names = _FORMS[type(loss)]
     parameters = np.zeros((n_targets, 2))
     for j, name in enumerate(names):
-        # What `bind` found is an array, one number for each output.
+        # `bind` sets an array, with one number for each output.
         parameters[:, j] = np.ravel(getattr(loss, name))
     return Compiled(kind, parameters, 1 + (type(loss) is Softmax))

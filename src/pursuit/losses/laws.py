@@ -1,4 +1,4 @@
-"""The laws that a loss must keep, for those who write one.
+"""Tests for your own losses.
 
 >>> from pursuit.losses import Huber, check_loss
 >>> check_loss(Huber(delta=0.7))
@@ -22,16 +22,16 @@ CURVE = (
 
 
 def check_loss(loss: Loss, n_samples: int = 200, seed: int = 0) -> None:
-    """Raise an AssertionError that names the law which a loss breaks.
+    """Raise an AssertionError that names the property which a loss violates.
 
     Parameters
     ----------
     loss : Loss
-        With its parameters as numbers.
+        Loss with numeric parameters.
     n_samples : int, default=200
-        Pairs of targets and predictions that are tried.
+        Number of pairs of targets and predictions to test.
     seed : int, default=0
-        Of the pairs.
+        Seed of the random pairs.
     """
     loss.check_parameters()
     y, f = _samples(loss, n_samples, seed)
@@ -104,13 +104,13 @@ def _check_shapes(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
 
 
 def _slopes(loss: Loss, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """Return the derivatives of the values in each output, by differences."""
+    """Return the derivatives of `value` in each output, by differences."""
     out = np.empty_like(f)
     for t in range(len(f)):
         step = np.zeros_like(f)
         step[t] = _STEP
         change = loss.value(y, f + step) - loss.value(y, f - step)
-        # A loss that couples its outputs has one value a sample.
+        # A loss that couples its outputs has one value per sample.
         out[t] = (change if change.ndim == 1 else change.sum(axis=0)) / (2 * _STEP)
     return out
 
@@ -131,7 +131,7 @@ def _check_curvatures(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
         change = loss.gradient(y, f + step)[t] - loss.gradient(y, f - step)[t]
         wanted[t] = change / (2 * _STEP)
     near = np.isclose(found, wanted, rtol=1e-4, atol=1e-5)
-    # Where the curvature jumps, differences meet both sides.
+    # Differences may straddle a jump of the curvature.
     assert near.mean() > 0.99, _say(
         "curvature(y, f) is not the derivative of gradient(y, f)", loss, found, wanted
     )

@@ -1,4 +1,4 @@
-"""Losses for regression, most of them functions of the residue r = y - f."""
+"""Losses for regression: most are functions of the residue r = y - f."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ._base import (
     touching_curvature,
 )
 
-# Widths of what is rounded off or robust, as shares of the targets' spread.
+# Default smoothing, and default delta of Huber's loss, as shares of the spread of y.
 _ROUNDING, _HUBER = 0.05, 0.5
 
 
 class Squared(Loss):
-    """Least squares, ``(y - f)**2``; for classes ``(1 - m)**2``."""
+    """Squared loss, ``(y - f)**2``; for classes ``(1 - m)**2``."""
 
     fits_classes = True
 
@@ -33,7 +33,7 @@ class Squared(Loss):
         return (y - f) ** 2
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return 2.0 * (f - y)
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ class Squared(Loss):
 
 
 class _RobustLoss(Loss):
-    """What the losses of small influence share: they begin at the median."""
+    """Base class of the robust losses, which start at the median."""
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the median of each output."""
@@ -50,13 +50,13 @@ class _RobustLoss(Loss):
 
 
 class Absolute(_RobustLoss):
-    """Least absolute deviations, ``|y - f|``, its tip rounded off: robust, the median.
+    """Absolute loss, ``|y - f|`` with a smoothed tip: robust, fits the median.
 
     Parameters
     ----------
     smoothing : float or None, default=None
-        Residues below it have a parabola instead.  None: a twentieth of the targets'
-        spread.
+        Size of the residue below which the loss is a parabola. None is a twentieth of
+        the spread of the targets.
     """
 
     def __init__(self, smoothing: Any = None) -> None:
@@ -67,19 +67,19 @@ class Absolute(_RobustLoss):
         return rounded_absolute(y - f, self.smoothing)
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return -rounded_sign(y - f, self.smoothing)
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         return tip_curvature(y - f, self.smoothing)
 
     def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the curvature of a parabola above the loss."""
+        """Return the curvature of a parabola that lies above the loss."""
         return touching_curvature(y - f, self.smoothing)
 
     def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
-        """Return the loss with its smoothing as numbers."""
+        """Return the loss with numeric smoothing for each output."""
         if self.smoothing is not None:
             return self
         return Absolute(_ROUNDING * robust_scale(y, weight))
@@ -95,8 +95,8 @@ class Huber(_RobustLoss):
     Parameters
     ----------
     delta : float or None, default=None
-        From where on residues count by their size instead of its square.  None: half
-        of the targets' spread.
+        Size of the residue beyond which the loss is linear. None is half of the spread
+        of the targets.
     """
 
     def __init__(self, delta: Any = None) -> None:
@@ -107,19 +107,19 @@ class Huber(_RobustLoss):
         return self.delta * (2.0 * rounded_absolute(y - f, self.delta) - self.delta)
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return -2.0 * np.clip(y - f, -self.delta, self.delta)
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         return np.where(np.abs(y - f) < self.delta, 2.0, 0.0)
 
     def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the curvature of a parabola above the loss."""
+        """Return the curvature of a parabola that lies above the loss."""
         return 2.0 * self.delta * touching_curvature(y - f, self.delta)
 
     def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
-        """Return the loss with its delta as numbers."""
+        """Return the loss with numeric delta for each output."""
         if self.delta is not None:
             return self
         return Huber(_HUBER * robust_scale(y, weight))
@@ -130,17 +130,17 @@ class Huber(_RobustLoss):
 
 
 class Quantile(Loss):
-    """The pinball loss, its tip rounded off: fits a quantile of y given x.
+    """Pinball loss with a smoothed tip: fits a quantile of y given x.
 
     ``quantile * r`` for positive residues, ``(quantile - 1) * r`` for negative ones.
 
     Parameters
     ----------
     quantile : float, default=0.5
-        Between 0 and 1; 0.5 is half of :class:`Absolute`.
+        Quantile to fit, between 0 and 1; 0.5 is half of :class:`Absolute`.
     smoothing : float or None, default=None
-        Residues below it have a parabola instead.  None: a twentieth of the targets'
-        spread.
+        Size of the residue below which the loss is a parabola. None is a twentieth of
+        the spread of the targets.
     """
 
     def __init__(self, quantile: float = 0.5, smoothing: Any = None) -> None:
@@ -153,15 +153,15 @@ class Quantile(Loss):
         return rounded_absolute(r, self.smoothing) / 2 + (self.quantile - 0.5) * r
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return 0.5 - self.quantile - rounded_sign(y - f, self.smoothing) / 2
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         return tip_curvature(y - f, self.smoothing) / 2
 
     def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the curvature of a parabola above the loss."""
+        """Return the curvature of a parabola that lies above the loss."""
         return touching_curvature(y - f, self.smoothing) / 2
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -169,7 +169,7 @@ class Quantile(Loss):
         return np.array([lower_quantile(row, weight, self.quantile) for row in y])
 
     def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
-        """Return the loss with its smoothing as numbers."""
+        """Return the loss with numeric smoothing for each output."""
         if self.smoothing is not None:
             return self
         return Quantile(self.quantile, _ROUNDING * robust_scale(y, weight))
@@ -188,11 +188,11 @@ class Poisson(Loss):
         return exp_cut(f) - y * f + xlogy(y, y) - y
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its derivative."""
+        """Return the derivative."""
         return exp_cut(f) - y
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return its second derivative."""
+        """Return the second derivative."""
         return exp_cut(f)
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Nearest neighbours by local subspaces: the mathematics under the estimators."""
+"""Nearest neighbors by local subspaces: the mathematics behind the estimators."""
 
 from .tangents import ImageTangents
 

@@ -1,11 +1,11 @@
-"""Compiled distances to the convex hulls of the neighbours, by an active set.
+"""Compiled distances to the convex hulls of the neighbors, by an active-set method.
 
-The nearest point ``v = Σ b_k p_k`` of the hull of ``p_k = N_k - x`` to the origin
-(Wolfe's method, which is non-negative least squares with the weights summing to one):
-keep a few affinely independent points with positive weights, walk to the nearest point
-of their plane, drop those whose weight would turn negative, then let the point enter
-that lies farthest below the plane through ``v``.  Gram columns are computed only for
-the points that enter.
+Wolfe's method finds the point ``v = Σ b_k p_k`` of the hull of ``p_k = N_k - x`` that
+is nearest to the origin (non-negative least squares with weights that sum to one). It
+keeps a few affinely independent points with positive weights, moves to the nearest
+point of their plane, drops points whose weights would become negative, then adds the
+point that lies farthest below the plane through ``v``. Gram columns are computed only
+for points that enter.
 """
 
 import numpy as np
@@ -13,9 +13,9 @@ from numba import njit
 
 from ._vectors import REORDER, add, differences, dot
 
-# Entering points that would lower |v|² by less than this share of |p|² are round-off.
+# A point that would lower |v|² by less than this share of |p|² is round-off.
 _NOISE = 1e-15
-# A pivot below this share of its diagonal: the point depends on those that are in.
+# If a pivot is below this share of its diagonal, the point depends on the active ones.
 _DEPENDENT = 1e-14
 
 
@@ -23,7 +23,7 @@ _DEPENDENT = 1e-14
 def _factor(G, L, first, size, shift):
     """Extend the Cholesky factor of ``G + shift`` from row ``first`` on.
 
-    Returns whether all pivots are sound.
+    Returns whether all pivots are large enough.
     """
     for k in range(first, size):
         for j in range(k):
@@ -52,7 +52,7 @@ def _plane_weights(L, size, u):
 
 @njit(cache=True, nogil=True)
 def _drop(active, b, G, size, k):
-    """Take the ``k``-th active point out; return how many are left."""
+    """Remove the ``k``-th active point; return how many are left."""
     for j in range(k, size - 1):
         active[j], b[j] = active[j + 1], b[j + 1]
         for i in range(size):
@@ -65,9 +65,9 @@ def _drop(active, b, G, size, k):
 
 @njit(cache=True, nogil=True)
 def _balance(active, b, G, L, size, shift, u):
-    """Walk to the nearest point of the active plane, dropping points on the way.
+    """Move to the nearest point of the active plane, dropping points on the way.
 
-    Returns how many points stay, 0 if the factor broke down.
+    Returns how many points remain, 0 if the factor broke down.
     """
     first = size - 1
     while True:
@@ -96,7 +96,7 @@ def _combine(P, active, b, size, v):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _lowest(P, n, v):
-    """Return the point of the smallest product with ``v``, and that product."""
+    """Return the point with the smallest product with ``v``, and that product."""
     lowest, entering = np.inf, 0
     for k in range(n):
         w = float(dot(P[k], v))
@@ -107,7 +107,7 @@ def _lowest(P, n, v):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
-    """Go on from an active set until no point of the first ``n`` improves it.
+    """Continue from an active set until none of the first ``n`` points improves it.
 
     Ends earlier when the lower bound (min p·v)²/|v|² passes ``limit`` or is within
     ``precision`` of |v|².  Returns the size of the active set and both bounds.
@@ -133,7 +133,7 @@ def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
         size = _balance(active, b, G, L, size + 1, scale, u)
         fresh = _combine(P, active, b, size, v) if size > 0 else np.inf
         if not fresh < upper:
-            # Round-off: stay where it was.
+            # Round-off: restore the previous state.
             active[:old], b[:old], size = kept_active, kept_b, old
             upper = _combine(P, active, b, size, v)
             break
@@ -143,7 +143,7 @@ def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _start(P, n, active, b, G, L):
-    """Begin with the first point alone; return the largest squared length."""
+    """Start with the first point alone; return the largest squared length."""
     scale = 0.0
     for k in range(n):
         scale = max(scale, float(dot(P[k], P[k])))
@@ -180,7 +180,7 @@ def hull_distances(R, X, index, count, wanted, out):
 
 @njit(cache=True, nogil=True)
 def hull_bounds(R, X, index, count, order, out, unit, precision):
-    """Write bounds of the squared distances, as tight as the smallest one needs.
+    """Write bounds on the squared distances, tight enough to find the smallest.
 
     Arguments as in `_hyperplane_bounds.hyperplane_bounds`.
     """
@@ -206,9 +206,9 @@ def hull_bounds(R, X, index, count, order, out, unit, precision):
 
 @njit(cache=True, nogil=True)
 def hull_paths(R, X, index, count, out):
-    """Write the squared distances for every number of neighbours, ``out`` (n, C, 1, K).
+    """Write the squared distances for every number of neighbors, ``out`` (n, C, 1, K).
 
-    Each number goes on from the active set of the one before.
+    Each number starts from the active set of the previous one.
     """
     most, d = index.shape[2], X.shape[1]
     P, x, v = np.empty((most, d)), np.empty(d), np.empty(d)

@@ -1,4 +1,4 @@
-"""Compiled bounds of the distances to local hyperplanes, by conjugate gradients."""
+"""Compiled bounds on the distances to local hyperplanes, by conjugate gradients."""
 
 import numpy as np
 from numba import njit
@@ -6,16 +6,16 @@ from numba import njit
 from ._hyperplanes import append, centre
 from ._vectors import REORDER, add, differences, dot
 
-# Steps of conjugate gradients before a class is left to the exact computation.
+# Steps of conjugate gradients after which a class is left to the exact computation.
 _STEPS = 40
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _two_bounds(n, t, penalty, r, s, a):
-    """Return bounds of the squared distance from ``a`` and ``s = B r - λ a``.
+    """Return bounds on the squared distance from ``a`` and ``s = B r - λ a``.
 
-    Any ``a`` bounds it from above; its residue ``r`` from below, by the dual problem:
-    (r·t)² / (|r|² + |B r|²/λ).
+    Any ``a`` gives an upper bound; its residue ``r`` gives a lower bound by the dual
+    problem, (r·t)² / (|r|² + |B r|²/λ).
     """
     walked, products = 0.0, 0.0
     for k in range(n):
@@ -38,7 +38,7 @@ def _gradient(B, n, lam, r, a, s):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _bounded(B, n, t, penalty, limit, precision, p, q, r, s, a):
-    """Return lower and upper bounds of the squared distance, by conjugate gradients.
+    """Return lower and upper bounds on the squared distance, by conjugate gradients.
 
     Ends when the lower bound passes ``limit``, or when the two are within
     ``precision`` (relative).
@@ -75,12 +75,13 @@ def _bounded(B, n, t, penalty, limit, precision, p, q, r, s, a):
 def hyperplane_bounds(
     R, X, index, count, order, spot, out, tangents, penalty, unit, precision
 ):
-    """Write bounds of the squared distances, as tight as the smallest one needs.
+    """Write bounds on the squared distances, tight enough to find the smallest.
 
-    Classes are tried in the given ``order`` (n, C); one is left as soon as its lower
-    bound passes the smallest upper bound so far.  Arithmetic is in single precision,
-    with lengths divided by ``unit``: what ``precision`` cannot tell apart is left to
-    the exact distances.  ``out`` (n, C, 2): lower and upper bounds, in squared units.
+    Classes are processed in the given ``order`` (n, C); a class is abandoned as soon as
+    its lower bound exceeds the smallest upper bound so far. Arithmetic is in single
+    precision, with lengths divided by ``unit``: distances that differ by less than
+    ``precision`` are left to the exact computation. ``out`` (n, C, 2) holds lower and
+    upper bounds, in squared units.
     """
     most, d = index.shape[2] + tangents.shape[1], X.shape[1]
     P, t = np.empty((most, d), np.float32), np.empty(d, np.float32)

@@ -1,7 +1,7 @@
-"""Compiled loops for every number of neighbours at once, from one Cholesky factor.
+"""Compiled loops for all numbers of neighbors at once, from one Cholesky factor.
 
-``H`` is the Gram matrix of the differences N_k - x, nearest first; its leading blocks
-are those of fewer neighbours, and so are those of its factor.
+``H`` is the Gram matrix of the differences N_k - x, nearest first; its leading blocks,
+and those of its factor, belong to fewer neighbors.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from numba import njit
 from ._hyperplanes import append
 from ._vectors import REORDER, differences, dot
 
-# Larger penalties than this multiple of the largest squared length are as good as it,
-# and would cost the closed form its digits.
+# Penalties above this multiple of the largest squared length have the same effect, but
+# would make the closed form imprecise.
 _LARGEST_PENALTY = 1e7
 # Without a penalty, squared distances below this share of the largest squared length
 # are round-off of the factor.
@@ -20,10 +20,10 @@ _ZERO = 1e-12
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def path(H, n, penalty, u, out):
-    """Write the squared distance of the nearest 1, 2, ... n points, from one factor.
+    """Write the squared distance for the nearest 1, 2, ... n points, from one factor.
 
     ``H`` is the Gram matrix of the differences N_k - x, and is overwritten; ``u`` (n,)
-    is room to work in.
+    is scratch.
     """
     longest = 0.0
     for k in range(n):
@@ -44,7 +44,7 @@ def path(H, n, penalty, u, out):
             u[k] = lack / H[k, k]
             total += u[k] * u[k]
         else:
-            # Dependent: on the plane of the others (a duplicate, say), or else x is.
+            # Dependent: the point (such as a duplicate), or x, is on the others' plane.
             H[k, k], u[k] = 0.0, 0.0
             is_inside = is_inside or abs(lack) > 1e-6
         is_zero = penalty == 0.0 and _ZERO * longest * total > 1.0
@@ -56,7 +56,7 @@ def path(H, n, penalty, u, out):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _forgive(P, n, tangents, penalty, H):
-    """Take from the Gram matrix ``H`` of ``P`` what the tangents explain."""
+    """Subtract from the Gram matrix ``H`` of ``P`` the part along the tangents."""
     m = tangents.shape[0]
     T = np.empty((m, P.shape[1]))
     append(tangents, 1.0, T, 0)
@@ -72,10 +72,10 @@ def _forgive(P, n, tangents, penalty, H):
 
 @njit(cache=True, nogil=True)
 def hyperplane_paths(R, X, index, count, spot, out, tangents, penalties):
-    """Write the squared distances for every number of neighbours and penalty.
+    """Write the squared distances for every number of neighbors and penalty.
 
-    ``out`` (n, C, L, K): a class with fewer neighbours keeps the last of its
-    distances, one without any is infinitely far.
+    In ``out`` (n, C, L, K), a class with fewer neighbors repeats the last of its
+    distances; a class without any is at infinite distance.
     """
     most, d = index.shape[2], X.shape[1]
     P, x, u = np.empty((most, d)), np.empty(d), np.empty(most)
@@ -99,7 +99,7 @@ def hyperplane_paths(R, X, index, count, spot, out, tangents, penalties):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _reconstructed(H, n, penalty, Y, rows, u, w, out):
-    """Write the values rebuilt from the nearest 1, 2, ... n points, from one factor.
+    """Write the values reconstructed from the nearest 1, 2, ... n points.
 
     With ``u = L⁻¹1`` and ``w = L⁻¹y``, the weights ``(H + λI)⁻¹1`` over their sum
     give ``Σ_{j<=k} u_j w_j / Σ_{j<=k} u_j²``.  ``H`` is overwritten; ``out`` (T, n).
@@ -123,10 +123,10 @@ def _reconstructed(H, n, penalty, Y, rows, u, w, out):
 
 @njit(cache=True, nogil=True)
 def reconstructions(R, X, index, count, out, Y, penalties):
-    """Write the values rebuilt from the neighbours, for every K and penalty.
+    """Write the values reconstructed from the neighbors, for every K and penalty.
 
-    There is one class.  ``Y`` (l, T) are the values of the reference points, ``out``
-    (n, T, L, K); points with fewer neighbours keep the last of their values.
+    There is one class. ``Y`` (l, T) are the values of the reference points; in ``out``
+    (n, T, L, K), points with fewer neighbors repeat the last of their values.
     """
     most, d = index.shape[2], X.shape[1]
     P, x, A = np.empty((most, d)), np.empty(d), np.empty((most, most))
@@ -141,8 +141,8 @@ def reconstructions(R, X, index, count, out, Y, penalties):
         mean = np.trace(H) / n
         for j in range(penalties.shape[0]):
             A[:n, :n] = H
-            # A trace of a penalty makes the weights unique where many serve; points
-            # that coincide with x are then simply averaged.
+            # A tiny penalty makes the weights unique; points that coincide with x are
+            # then averaged.
             least = max(penalties[j], 1e-10 * mean, 1e-300)
             _reconstructed(A, n, least, Y, rows, u, w, found)
             found[:, n:] = found[:, n - 1 : n]

@@ -1,13 +1,13 @@
 """Compiled distances to the local hyperplanes of many points and classes.
 
-Every neighbourhood becomes one small least-squares problem: rows ``B`` (n, d), the
-directions in which the hyperplane may be walked, and a target ``t`` (d,), the way from
-its origin to the point; the squared distance is
+Every neighborhood is a small least-squares problem: the rows of ``B`` (n, d) are the
+directions of the hyperplane, and the target ``t`` (d,) is the vector from its origin to
+the point. The squared distance is
 
     min_a |t - Bᵀa|² + λ |a|².
 
-All comes from the differences ``N_k - x``, so a common offset of the data costs no
-digits.
+Everything is computed from the differences ``N_k - x``, so a common offset of the data
+costs no precision.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from numba import njit
 
 from ._vectors import REORDER, add, differences, dot
 
-# A penalty below this share of the mean squared length of the rows leaves the normal
-# equations too ill-conditioned: the rows are made orthogonal instead.
+# If the penalty is below this share of the mean squared length of the rows, the normal
+# equations are too ill-conditioned, and the rows are orthogonalized instead.
 _WELL_POSED = 1e-8
 # A row whose part outside the span of the others is below this share of the longest
 # row adds no direction.
@@ -27,7 +27,7 @@ _ZERO = 1e-30
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def centre(P, n, t):
-    """Move the origin to the mean of the first ``n`` rows; ``t`` leads to x from it."""
+    """Center the first ``n`` rows at their mean; ``t`` is the vector from it to x."""
     t[:] = 0
     for k in range(n):
         add(t, P.dtype.type(-1), P[k])
@@ -40,7 +40,7 @@ def centre(P, n, t):
 
 @njit(cache=True, nogil=True)
 def append(tangents, unit, P, n):
-    """Copy tangents (m, d), in units, behind the first ``n`` rows; return how many."""
+    """Append tangents (m, d), in units, to the first ``n`` rows; return the number."""
     for j in range(tangents.shape[0]):
         for i in range(P.shape[1]):
             P[n + j, i] = tangents[j, i] / unit
@@ -49,11 +49,11 @@ def append(tangents, unit, P, n):
 
 @njit(cache=True, nogil=True)
 def _principal(P, n, n_components):
-    """Turn ``n`` rows into their leading principal directions; return how many.
+    """Replace ``n`` rows by their leading principal directions; return the number.
 
-    ``n_components`` of 1 or more is a number, below 1 a share of the variance.  A row
-    is the sum of the old ones with the weights of a unit vector, so that its
-    coefficient costs the same penalty.
+    ``n_components`` is a count, or below 1 a share of the variance. Each new row is the
+    sum of the old ones weighted by a unit vector, so that its coefficient has the same
+    penalty.
     """
     values, vectors = np.linalg.eigh(np.dot(P[:n], P[:n].T))
     wanted, total, kept = n_components, 0.0, 0
@@ -88,7 +88,7 @@ def _normal_equations(B, n, t, penalty, r):
     for k in range(n):
         a[k] = dot(B[k], t)
     _cholesky_solve(A, n, a)
-    # The distance from the residue itself: an error of ``a`` enters it squared.
+    # Compute the distance from the residue: an error of ``a`` enters only squared.
     r[:] = t
     size = 0.0
     for k in range(n):
@@ -139,13 +139,13 @@ def _orthogonal_rows(B, n, t, penalty):
             add(r, -dot(Q[kept], r), Q[kept])
         kept += 1
     found = dot(r, r)
-    # This way round, NaN stays what it is.
+    # Written so that NaN stays NaN.
     return 0.0 if found <= _ZERO * longest else found
 
 
 @njit(cache=True, nogil=True)
 def _solved(B, n, t, penalty, r):
-    """Return the squared distance, by whichever way suits the penalty."""
+    """Return the squared distance, by the method that suits the penalty."""
     found = -1.0
     if penalty > 0.0:
         found = _normal_equations(B, n, t, penalty, r)
@@ -154,11 +154,11 @@ def _solved(B, n, t, penalty, r):
 
 @njit(cache=True, nogil=True)
 def _directions(R, rows, tangents, x, n_components, is_plain, P, t):
-    """Fill rows ``P`` and target ``t`` of one neighbourhood; return how many rows."""
+    """Fill rows ``P`` and target ``t`` of one neighborhood; return the row count."""
     n = rows.shape[0]
     differences(R, rows, x, 1.0, P)
     if is_plain:
-        # From the nearest point: equal points then give rows that are exactly zero.
+        # Take the nearest point as origin: equal points then give rows of exact zeros.
         t[:] = -P[0]
         for k in range(n):
             add(P[k], 1.0, t)
@@ -181,14 +181,14 @@ def hyperplane_distances(
     ----------
     R : (l, d) reference points, float32 or float64; sums are float64.
     X : (n, d) points.
-    index : (n, C, K) the neighbours of each class, nearest first.
-    count : (n, C) how many there are; none makes the distance infinite.
-    wanted : (n, C) flags of what to compute; the rest of ``out`` is left alone.
-    spot : (n, C) which tangents belong to the nearest point of each class.
+    index : (n, C, K) neighbors in each class, nearest first.
+    count : (n, C) numbers of neighbors; with 0 the distance is infinite.
+    wanted : (n, C) flags of distances to compute; the rest of ``out`` is not changed.
+    spot : (n, C) index of the tangents of the nearest point of each class.
     out : (n, C)
     tangents : (u, m, d) directions of invariance; m may be 0.
     penalty, n_components : float
-        0 components stand for all.
+        0 components means all.
     """
     most, d = index.shape[2] + tangents.shape[1], X.shape[1]
     P, t, r, x = np.empty((most, d)), np.empty(d), np.empty(d), np.empty(d)
@@ -213,7 +213,7 @@ def component_distances(
 ):
     """Write the squared distances for several penalties, ``out`` (n, C, L).
 
-    The principal directions are found once for all of them; arguments as in
+    The principal directions are computed once for all penalties; arguments as in
     `hyperplane_distances`.
     """
     most, d = index.shape[2] + tangents.shape[1], X.shape[1]

@@ -1,8 +1,8 @@
-"""Compiled vector operations that the loops over neighbourhoods share."""
+"""Compiled vector operations shared by the loops over neighborhoods."""
 
 from numba import njit
 
-# Reordering sums lets LLVM use vector registers; NaN and infinity keep their meaning.
+# Reordering sums lets LLVM use vector registers; NaN and infinity are preserved.
 REORDER = {"reassoc", "contract", "nsz"}
 
 
@@ -24,7 +24,7 @@ def add(u, a, v):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def differences(R, rows, x, unit, P):
-    """Write the neighbours minus ``x``, in units, into the first rows of ``P``."""
+    """Write the neighbors minus ``x``, in units, into the first rows of ``P``."""
     shrink = 1.0 / unit
     for k in range(rows.shape[0]):
         row = R[rows[k]]

@@ -1,4 +1,4 @@
-"""What the points themselves say: number of neighbours, penalty and temperature."""
+"""Choose number of neighbors, penalty and temperature by leave-one-out."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ __all__ = ["Table", "error_table", "temperature"]
 
 @dataclass(frozen=True)
 class Table:
-    """Leave-one-out mistakes for every number of neighbours and some penalties.
+    """Leave-one-out errors for several numbers of neighbors and penalties.
 
     Attributes
     ----------
     n_neighbors : ndarray of shape (K,)
-        The numbers compared.
+        Numbers of neighbors compared.
     penalties : ndarray of shape (L,)
+        Penalties compared.
     errors : ndarray of shape (L, K)
-        Of classifiers, the share of the left-out points that are classified wrongly;
-        of regressors, the mean squared error over the variance of the targets.
+        Error rates of a classifier, or mean squared errors of a regressor over the
+        variance of the targets.
     n_samples : int
-        How many points were left out, in turn.
+        Number of points left out in turn.
     """
 
     n_neighbors: np.ndarray
@@ -35,9 +36,9 @@ class Table:
     n_samples: int
 
     def best(self) -> tuple[int, int]:
-        """Return the place (penalty, neighbours) of the fewest mistakes.
+        """Return the indices (penalty, neighbors) of the lowest error.
 
-        Of equal ones the smallest K, then the largest penalty, is taken.
+        Ties go to the smallest K, then to the largest penalty.
         """
         ties = np.argwhere(self.errors <= self.errors.min() + 1e-12)
         j, k = min(ties.tolist(), key=lambda place: (place[1], -place[0]))
@@ -52,10 +53,10 @@ def error_table(
     penalties: np.ndarray,
     numbers: np.ndarray,
 ) -> Table:
-    """Return the mistakes on points whose neighbourhoods leave themselves out.
+    """Return the leave-one-out errors of points.
 
-    ``numbers`` are the K to compare.  One search and, for each penalty, one factor a
-    neighbourhood.
+    ``numbers`` are the values of K to compare. The cost is one search and, for each
+    penalty, one factor per neighborhood.
     """
     wrong = np.zeros((len(penalties), len(numbers)))
     most = int(numbers[-1])
@@ -69,12 +70,12 @@ def error_table(
 
 
 def temperature(score: np.ndarray, codes: np.ndarray) -> float:
-    """Return the T for which softmax(-score / T) makes the classes likeliest.
+    """Return the T that maximizes the likelihood of softmax(-score / T).
 
-    One more point is counted, which misses its class by the typical margin: without
-    it, points that are all classified rightly would ask for a temperature of zero.
-    Points without a finite score of their own class say nothing.  Where no point has a
-    margin, it is the typical score.
+    One more point is added that misses its class by the typical margin: without it,
+    the best temperature would be zero if all points are classified correctly. Points
+    without a finite score of their own class are ignored. If no point has a margin, T
+    is the typical score.
     """
     own = score[np.arange(len(score)), codes]
     is_known = np.isfinite(own)

@@ -1,4 +1,4 @@
-"""Classes told apart by the nearest of their local subspaces, in blocks of points."""
+"""Classify points by the nearest local subspace, in blocks of points."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .subspaces import (
 
 __all__ = ["TIE_BREAK", "NearestSubspace"]
 
-# The distance to a class is lengthened by this share of the distance to its nearest
-# point, which decides between distances that are equal up to round-off.
+# This share of the distance to the nearest point of a class is added to its distance,
+# to decide between distances that are equal up to round-off.
 TIE_BREAK = 1e-9
 
-# Points searched at a time: enough for the search to use its matrix products well.
+# Number of points searched at a time: enough for efficient matrix products.
 _MOST_ROWS = 4096
 
-# What single precision may do to a distance, in units.
+# Error of a distance in single precision, in units.
 _ROUND_OFF = 1e-5
 
-# Points farther than this from all others, in units, are measured: single precision
-# leaves too few digits of the differences between neighbours.
+# Points farther than this from all others, in units, get exact distances: in single
+# precision the differences between neighbors are too imprecise.
 _FAR = 1e3
 
 Find = Callable[[slice, int], Neighborhoods]
@@ -40,7 +40,7 @@ Find = Callable[[slice, int], Neighborhoods]
 
 @dataclass(frozen=True)
 class NearestSubspace:
-    """Everything that is needed to measure distances to the classes.
+    """Distances of points to the local subspaces of the classes.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class NearestSubspace:
     n_neighbors : int
     n_classes : int
     unit : float
-        A typical length, in which bounds are computed.
+        Typical length, the unit of the bounds.
     tangents_of : callable or None
-        Rows of R -> their directions of invariance (n, m, d).
+        Maps rows of R to their directions of invariance (n, m, d).
     memory : int
-        Bytes that a block of points may take.
+        Bytes that a block of points may use.
     n_threads : int
     verbose : int or bool
     """
@@ -72,7 +72,7 @@ class NearestSubspace:
     def distances(self, X: np.ndarray, find: Find) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances (n, C) to the classes and to their nearest points.
 
-        ``find(rows, K)`` gives the neighbourhoods of some rows of X.
+        ``find(rows, K)`` returns the neighborhoods of some rows of X.
         """
         squared = np.empty((len(X), self.n_classes))
         nearest = np.empty_like(squared)
@@ -82,9 +82,9 @@ class NearestSubspace:
         return np.sqrt(squared), nearest
 
     def nearest_class(self, X: np.ndarray, find: Find) -> np.ndarray:
-        """Return the class (n,) of the smallest score.
+        """Return the class (n,) with the smallest score.
 
-        Bounds decide where they can; classes that they leave open are measured.
+        Bounds decide if they can; otherwise exact distances are computed.
         """
         winner = np.empty(len(X), dtype=np.intp)
         for rows, query in self.blocks(X, find, self.n_neighbors):
@@ -99,7 +99,7 @@ class NearestSubspace:
             return self._measured(query, _all(query))
         lower, upper = np.sqrt(bounds[:, :, 0]), np.sqrt(bounds[:, :, 1])
         best = upper.min(axis=1, keepdims=True)
-        # Negated: a bound that is not a number excludes nothing.
+        # Written so that a NaN bound excludes nothing.
         is_clear = lower > best * (1 + PRECISION) + _ROUND_OFF
         is_far = ~(_nearest_lengths(query) < _FAR * self.unit)
         is_open = (~is_clear | is_far[:, None]) & (query.hoods.count > 0)
@@ -118,16 +118,16 @@ class NearestSubspace:
     def blocks(
         self, X: np.ndarray, find: Find, n_neighbors: int, more: int = 0
     ) -> Iterator[tuple[slice, Query]]:
-        """Yield rows of X with their neighbourhoods, as many as the memory allows.
+        """Yield rows of X with their neighborhoods, as many as the memory allows.
 
-        ``more``: bytes that the caller needs for each row.
+        ``more`` is the number of bytes that the caller needs for each row.
         """
         step = self._rows(n_neighbors, more)
         with Progress(len(X), "neighbours", self.verbose, "point") as progress:
             for start in range(0, len(X), step):
                 rows = slice(start, min(start + step, len(X)))
                 hoods = find(rows, n_neighbors)
-                # A copy: compiled loops know writable arrays only.
+                # A copy, because compiled loops need writable arrays.
                 block = np.array(X[rows], order="C")
                 yield (
                     rows,
@@ -137,9 +137,9 @@ class NearestSubspace:
 
     def _rows(self, n_neighbors: int, more: int) -> int:
         d, size = self.R.shape[1], self.R.itemsize
-        # Indices, once more for the points that bounds leave open; what the search
-        # returns for one class; distances, bounds, counts and masks; the points, copied
-        # for the loops, the search, those left open and their differences.
+        # Indices, and those of points that bounds do not decide; the results of the
+        # search for one class; distances, bounds, counts and masks; copies of the
+        # points for the loops, the search, the undecided ones and their differences.
         numbers = (2 * self.n_classes + 6) * n_neighbors + 16 * self.n_classes
         each = 8 * numbers + 4 * d * size + more
         most = n_neighbors
@@ -159,14 +159,14 @@ class NearestSubspace:
 
 
 def scores(distance: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-    """Return what the smallest of decides: the distances, ties broken."""
+    """Return distances with ties broken; the smallest wins."""
     return distance + TIE_BREAK * nearest
 
 
 def _nearest_lengths(query: Query) -> np.ndarray:
-    """Return the Euclidean distances (n,) to the nearest neighbours of all.
+    """Return the Euclidean distances (n,) to the nearest neighbor in any class.
 
-    Searches and graphs may measure otherwise, so theirs are of no use here.
+    Those of searches and graphs cannot be used, as they may be in another metric.
     """
     each = np.arange(len(query.X))
     gaps = query.R[query.hoods.index[each, query.order[:, 0], 0]]

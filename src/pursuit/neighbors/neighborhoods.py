@@ -1,7 +1,7 @@
-"""The nearest reference points of each class, by scikit-learn's search or another.
+"""Find the nearest reference points of each class.
 
-Anything with ``fit(X)`` and ``kneighbors(X, n_neighbors)`` can search; so can a sparse
-graph of distances that was computed elsewhere.
+The search is scikit-learn's, any other object with ``fit(X)`` and
+``kneighbors(X, n_neighbors)``, or a precomputed sparse graph of distances.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ __all__ = ["ClassSearch", "LeftOut", "from_graph"]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Which reference points are not to be neighbours of which points.
+    """Reference points that must not be neighbors of given points.
 
     Attributes
     ----------
     sets : ndarray of int of shape (l,)
-        The set that each reference point belongs to, such as that of all equal rows.
+        Set of each reference point, such as a set of equal rows.
     own : ndarray of int of shape (n,)
-        The set that is left out for each point.
+        Set that is left out for each point.
     """
 
     sets: np.ndarray
     own: np.ndarray
 
     def __getitem__(self, rows: Any) -> LeftOut:
-        """Return what is left out for some of the points."""
+        """Return the same for some of the points."""
         return LeftOut(self.sets, self.own[rows])
 
     def counts(self, members: np.ndarray) -> np.ndarray:
@@ -47,21 +47,21 @@ class LeftOut:
 
 
 class ClassSearch:
-    """Neighbours in each class, from one index a class.
+    """Neighbor search with one index per class.
 
     Parameters
     ----------
     R : ndarray of shape (l, d)
         Reference points.
     codes : ndarray of shape (l,)
-        Their classes, 0 to ``n_classes - 1``.
+        Classes of the reference points, 0 to ``n_classes - 1``.
     n_classes : int
     search : object with ``fit`` and ``kneighbors``, or None
-        Copied for each class.  None is scikit-learn's `NearestNeighbors`, which takes
-        trees in few dimensions and brute force otherwise, on points minus their mean:
-        brute force expands squares, which costs digits far from the origin.
+        Copied for each class. None is scikit-learn's `NearestNeighbors`, with trees in
+        few dimensions and brute force otherwise, on centered points: brute force
+        expands squares, which is imprecise far from the origin.
     n_jobs : int or None
-        Of scikit-learn's search.
+        Number of jobs of scikit-learn's search.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ClassSearch:
 
     @property
     def largest(self) -> int:
-        """The number of points of the largest class."""
+        """The number of points in the largest class."""
         return max(len(rows) for rows in self._members)
 
     def _moved(self, X: np.ndarray) -> np.ndarray:
@@ -92,7 +92,7 @@ class ClassSearch:
     def find(
         self, X: np.ndarray, n_neighbors: int, left_out: LeftOut | None = None
     ) -> Neighborhoods:
-        """Return up to ``n_neighbors`` neighbours in each class, none left out."""
+        """Return up to ``n_neighbors`` neighbors in each class, not left out."""
         shape = (len(X), len(self._members))
         index = np.zeros((*shape, n_neighbors), dtype=np.intp)
         count, nearest = np.zeros(shape, dtype=np.intp), np.full(shape, np.inf)
@@ -115,7 +115,7 @@ class ClassSearch:
     def _parts(
         self, c: int, n: int, n_neighbors: int, left_out: LeftOut | None
     ) -> Iterator[tuple[Any, int]]:
-        """Yield points with how many neighbours more are asked for on their behalf."""
+        """Yield points with the number of spare neighbors to request for them."""
         if left_out is None:
             yield slice(None), 0
             return
@@ -123,11 +123,11 @@ class ClassSearch:
         if counts.max(initial=1) == 1:
             yield slice(None), 1
             return
-        # To the next power of 2: a few searches, of at most twice what is needed.
+        # Round up to a power of 2: a few searches, each for at most twice the need.
         spares = 1 << np.ceil(np.log2(counts)).astype(np.intp)
         for spare in np.unique(spares).tolist():
             rows = np.flatnonzero(spares == spare)
-            # No more found at a time than without equal rows.
+            # Find no more at a time than without equal rows.
             step = max(1, n * (n_neighbors + 1) // (n_neighbors + spare))
             for start in range(0, len(rows), step):
                 yield rows[start : start + step], spare
@@ -140,7 +140,7 @@ class ClassSearch:
         spare: int,
         left_out: LeftOut | None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances and numbers of the neighbours in one class."""
+        """Return the distances and indices of the neighbors in one class."""
         rows = self._members[c]
         k = min(n_neighbors + spare, len(rows))
         distance, found = _ask(self._finders[c], X, k, len(rows))
@@ -151,7 +151,7 @@ class ClassSearch:
 
 
 def _fitted(search: Any, points: np.ndarray) -> Any:
-    # clone() wants a scikit-learn estimator; others are copied as they are.
+    # clone() needs a scikit-learn estimator; copy other objects.
     one = clone(search) if hasattr(search, "get_params") else copy.deepcopy(search)
     one.fit(points)
     return one
@@ -162,8 +162,8 @@ def _ask(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and positions (n, k), nearest first, from a search object.
 
-    Approximate indexes that find fewer say so by the position -1 or an infinite
-    distance: these come last, infinitely far.
+    Approximate searches that find fewer may return the position -1 or an infinite
+    distance: these come last, at infinite distance.
     """
     distance, found = finder.kneighbors(X, n_neighbors=k)
     distance = np.asarray(distance, dtype=np.float64)
@@ -190,7 +190,7 @@ def _ask(
 def _without(
     distance: np.ndarray, found: np.ndarray, left_out: LeftOut, n_neighbors: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move what is left out behind the neighbours, infinitely far, and cut."""
+    """Move points to leave out to the end, at infinite distance, and truncate."""
     is_out = left_out.sets[found] == left_out.own[:, None]
     last = np.argsort(is_out, axis=1, kind="stable")
     distance = np.where(is_out, np.inf, distance)
@@ -206,15 +206,15 @@ def from_graph(
     n_neighbors: int,
     left_out: LeftOut | None = None,
 ) -> Neighborhoods:
-    """Return the neighbours that a sparse graph of distances holds.
+    """Return the neighbors stored in a sparse graph of distances.
 
     Parameters
     ----------
     graph : sparse matrix of shape (n, n_samples)
-        Stored entries are distances to training rows, zeros included.
+        Stored entries, including zeros, are distances to training rows.
     classes, position : ndarray of shape (n_samples,)
-        The class of a training row, and its number among the reference points (-1 if
-        it is none of them).
+        Class of each training row, and its index among the reference points (-1 if it
+        is none of them).
     n_classes, n_neighbors : int
     left_out : LeftOut, optional
         As in `ClassSearch.find`.
@@ -243,14 +243,14 @@ def from_graph(
 
 
 def _entries(graph: Any) -> Sequence[np.ndarray]:
-    """Return rows, columns and values of all stored entries, explicit zeros too."""
+    """Return rows, columns and values of all stored entries, including zeros."""
     csr = sparse.csr_array(graph)
     rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
     return rows, csr.indices.astype(np.intp), np.asarray(csr.data, dtype=np.float64)
 
 
 def _ranks(group: np.ndarray) -> np.ndarray:
-    """Return the place of each entry within its group; groups are contiguous."""
+    """Return the index of each entry within its group; groups are contiguous."""
     is_first = np.ones(len(group), dtype=bool)
     is_first[1:] = group[1:] != group[:-1]
     starts = np.flatnonzero(is_first)

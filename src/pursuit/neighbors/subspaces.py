@@ -1,16 +1,16 @@
-"""Local hyperplanes and convex hulls of neighbourhoods, and the distances to them.
+"""Local hyperplanes and convex hulls of neighborhoods, and the distances to them.
 
-The K nearest points ``N_1 … N_K`` of a class stand for the class near a point ``x``:
+The K nearest points ``N_1 … N_K`` of a class represent the class near a point ``x``:
 
-- their hyperplane, with weight decay λ on the way from their mean N̄ (eq. 11.5),
-  ``d² = min_a |x - N̄ - V a|² + λ |a|²``, V the columns ``N_k - N̄``;
-- their convex hull, ``d² = min_b |x - Σ b_k N_k|²``, ``b >= 0``, ``Σ b_k = 1``.
+- by their hyperplane, with weight decay λ on the vector from their mean N̄ (eq. 11.5),
+  ``d² = min_a |x - N̄ - V a|² + λ |a|²``, where the columns of V are ``N_k - N̄``;
+- by their convex hull, ``d² = min_b |x - Σ b_k N_k|²``, ``b >= 0``, ``Σ b_k = 1``.
 
-Both are also ``min bᵀ(H + λI) b - λ/K`` over weights that sum to one, H the Gram matrix
-of ``N_k - x``; so ``d² = 1 / (1ᵀ(H + λI)⁻¹1) - λ/K`` for the hyperplane, and one factor
-gives every smaller K at once (:func:`gram_path`).
+Both are also ``min bᵀ(H + λI) b - λ/K`` over weights that sum to one, where H is the
+Gram matrix of ``N_k - x``. So ``d² = 1 / (1ᵀ(H + λI)⁻¹1) - λ/K`` for the hyperplane,
+and one factor gives every smaller K at once (:func:`gram_path`).
 
-:func:`hyperplane_distance` and :func:`hull_distance` are for one neighbourhood;
+:func:`hyperplane_distance` and :func:`hull_distance` are for one neighborhood,
 `Hyperplanes` and `Hulls` for many points and classes, in threads.
 """
 
@@ -43,28 +43,28 @@ __all__ = [
     "reconstruct",
 ]
 
-# Points that a thread takes at a time.
+# Number of points that a thread takes at a time.
 _ROWS = 32
-# How close the bounds of `predict` must come before they may decide; well above the
-# round-off of their single precision.
+# Relative precision of the bounds that `predict` uses; well above the round-off of
+# single precision.
 PRECISION = 2e-3
-# Conjugate gradients are slow, and their lower bound weak, below this share of the
-# class variance.
+# Penalty, as a share of the class variance, below which conjugate gradients are slow
+# and their lower bound is weak.
 _SMALLEST_PENALTY = 1e-4
 
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """The neighbours of n points in each of C classes, nearest first.
+    """The neighbors of n points in each of C classes, nearest first.
 
     Attributes
     ----------
     index : ndarray of shape (n, C, K)
-        Rows of the reference points; those beyond `count` mean nothing.
+        Rows of the reference points; entries beyond `count` are undefined.
     count : ndarray of shape (n, C)
-        How many there are, K at most.
+        Number of neighbors, at most K.
     nearest : ndarray of shape (n, C)
-        The distance of the first, infinite where there is none.
+        Distance to the first neighbor, infinite if there is none.
     """
 
     index: np.ndarray
@@ -89,7 +89,7 @@ class Tangents:
     ----------
     vectors : ndarray of shape (u, m, d)
     spot : ndarray of shape (n, C)
-        Which of the u belong to a point and a class.
+        Index, among the u, of the tangents for each point and class.
     """
 
     vectors: np.ndarray
@@ -98,7 +98,7 @@ class Tangents:
 
 @dataclass(frozen=True)
 class Query:
-    """Points, their neighbourhoods among the reference points, and their tangents.
+    """Points, their neighborhoods among the reference points, and their tangents.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Query:
     ) -> None:
         """Call a compiled loop on slices of the points, in threads.
 
-        ``rowwise`` arrays are cut like the points; ``settings`` are passed as they are.
+        ``rowwise`` arrays are sliced like the points; ``settings`` are passed on.
         """
         hoods = self.hoods
 
@@ -138,31 +138,31 @@ class Query:
 
     @property
     def order(self) -> np.ndarray:
-        """The classes of each point, the one with the nearest neighbour first."""
+        """The classes of each point, the one with the nearest neighbor first."""
         return np.argsort(self.hoods.nearest, axis=1, kind="stable")
 
     def empty(self, *more: int) -> np.ndarray:
-        """Return room for a number, or an array, for each point and class."""
+        """Return an empty array with an entry for each point and class."""
         return np.full((*self.hoods.count.shape, *more), np.inf)
 
 
 def no_tangents(hoods: Neighborhoods, n_features: int) -> Tangents:
-    """Return directions of invariance where none are known."""
+    """Return an empty set of directions of invariance."""
     spot = np.zeros(hoods.count.shape, dtype=np.intp)
     return Tangents(np.empty((1, 0, n_features)), spot)
 
 
 @dataclass(frozen=True)
 class Hyperplanes:
-    """Hyperplanes through the neighbours.
+    """Hyperplanes through the neighbors.
 
     Parameters
     ----------
     penalty : float
-        λ, 0 for the plain hyperplane.
+        Weight decay λ; 0 for the plain hyperplane.
     n_components : float, default=0
-        Principal directions kept: a number, a share of the variance below 1, 0 for
-        all.
+        Principal directions to keep: a count, a share of the variance below 1, or 0
+        for all.
     """
 
     penalty: float
@@ -181,9 +181,9 @@ class Hyperplanes:
         return out
 
     def bounds(self, query: Query, unit: float) -> np.ndarray | None:
-        """Return bounds (n, C, 2), in units², tight enough for the smallest distance.
+        """Return bounds (n, C, 2), in units², tight enough to find the smallest.
 
-        None where the exact distances are the quicker way.
+        None if exact distances are faster.
         """
         penalty = self.penalty / unit**2
         if self.n_components > 0 or not _SMALLEST_PENALTY <= penalty <= 1e9:
@@ -203,8 +203,8 @@ class Hyperplanes:
     ) -> np.ndarray:
         """Return the squared distances (n, C, L, len(numbers)).
 
-        Of L penalties and the given numbers of neighbours; all of these come from one
-        factor, unless components are to be left out.
+        They are for L penalties and the given numbers of neighbors, all from one
+        factor unless components are left out.
         """
         if self.n_components > 0:
             return self._one_by_one(query, penalties, numbers)
@@ -227,7 +227,7 @@ class Hyperplanes:
 
 @dataclass(frozen=True)
 class Hulls:
-    """Convex hulls of the neighbours; the methods are those of `Hyperplanes`."""
+    """Convex hulls of the neighbors; the methods are those of `Hyperplanes`."""
 
     def distances(self, query: Query, wanted: np.ndarray) -> np.ndarray:
         """Return the squared distances (n, C) in float64, infinite if not wanted."""
@@ -244,7 +244,7 @@ class Hulls:
     def paths(
         self, query: Query, penalties: np.ndarray, numbers: np.ndarray
     ) -> np.ndarray:
-        """Return the squared distances (n, C, 1, len(numbers)) of some K."""
+        """Return the squared distances (n, C, 1, len(numbers)) for some K."""
         out = query.empty(1, query.hoods.index.shape[2])
         query.run(hull_paths, out, settings=())
         return out[..., numbers - 1]
@@ -253,10 +253,10 @@ class Hulls:
 def reconstruct(
     query: Query, Y: np.ndarray, penalties: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
-    """Return values (n, T, L, len(numbers)) rebuilt from neighbours of one class.
+    """Return values (n, T, L, len(numbers)) reconstructed from neighbors of one class.
 
-    The weights that rebuild a point from its neighbours, ``min |x - Σ b_k N_k|² +
-    λ |b|²`` with ``Σ b_k = 1``, applied to the neighbours' values ``Y`` (l, T).
+    The weights that reconstruct a point from its neighbors, ``min |x - Σ b_k N_k|² +
+    λ |b|²`` with ``Σ b_k = 1``, are applied to the neighbors' values ``Y`` (l, T).
     """
     shape = (len(query.X), Y.shape[1], len(penalties), query.hoods.index.shape[2])
     out = np.empty(shape)
@@ -264,7 +264,7 @@ def reconstruct(
     return out[..., numbers - 1]
 
 
-# -- one neighbourhood --------------------------------------------------------------
+# -- one neighborhood ---------------------------------------------------------------
 
 
 def hyperplane_distance(
@@ -274,31 +274,31 @@ def hyperplane_distance(
     n_components: float | None = None,
     tangents: Any = None,
 ) -> float:
-    """Return the distance of a point to the hyperplane of its neighbours.
+    """Return the distance of a point to the hyperplane of its neighbors.
 
     Parameters
     ----------
     x : array-like of shape (d,)
         The point.
     neighbors : array-like of shape (K, d)
-        The points that span the hyperplane.
+        Points that span the hyperplane.
     penalty : float, default=0.0
-        λ of the weight decay; 0 is the plain hyperplane, and the distance goes to
-        that of the mean as λ grows.
+        Weight decay λ; 0 is the plain hyperplane, and the distance approaches that of
+        the mean as λ grows.
     n_components : float or None, default=None
-        Principal directions kept: a number, or a share of the variance below 1; None
+        Principal directions to keep: a count, or a share of the variance below 1; None
         or 0 keeps all.
     tangents : array-like of shape (m, d), optional
-        Further directions in which the hyperplane may be walked.
+        Further directions of the hyperplane.
 
     Returns
     -------
     distance : float
-        The square root of the penalised squared distance.
+        Square root of the penalized squared distance.
 
     Notes
     -----
-    O(K² d) time.  Neighbours may coincide or depend on each other.
+    The cost is O(K² d). Neighbors may coincide or be linearly dependent.
 
     References
     ----------
@@ -320,23 +320,23 @@ def hyperplane_distance(
 
 
 def hull_distance(x: Any, neighbors: Any) -> float:
-    """Return the distance of a point to the convex hull of its neighbours.
+    """Return the distance of a point to the convex hull of its neighbors.
 
     Parameters
     ----------
     x : array-like of shape (d,)
         The point.
     neighbors : array-like of shape (K, d)
-        The points whose hull it is.
+        Points that span the hull.
 
     Returns
     -------
     distance : float
-        0 if the hull holds the point, up to round-off.
+        Distance to the hull; 0, up to round-off, if the point lies in it.
 
     Notes
     -----
-    O(K d) time for each point that enters the active set, commonly fewer than K.
+    The cost is O(K d) for each point that enters the active set, commonly fewer than K.
 
     Examples
     --------
@@ -381,34 +381,34 @@ def _check_finite(name: str, array: np.ndarray) -> None:
 
 
 def _check_at_least_zero(name: str, value: Any) -> None:
-    # Negated, so that NaN is refused as well.
+    # Negated, so that NaN is rejected as well.
     if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
 
 
 def gram_path(H: Any, penalty: float = 0.0) -> np.ndarray:
-    """Return the squared hyperplane distances of the first 1, 2, … K neighbours.
+    """Return the squared hyperplane distances for the first 1, 2, … K neighbors.
 
-    ``d²_k = 1 / (1ᵀ(H_k + λI)⁻¹1) - λ/k``, with H_k the leading block of H; all from
-    one Cholesky factor ``L`` and ``u = L⁻¹1``: ``1 / Σ_{j<=k} u_j² - λ/k``.
+    ``d²_k = 1 / (1ᵀ(H_k + λI)⁻¹1) - λ/k``, where H_k is the leading block of H. All
+    come from one Cholesky factor ``L`` and ``u = L⁻¹1``: ``1 / Σ_{j<=k} u_j² - λ/k``.
 
     Parameters
     ----------
     H : array-like of shape (K, K)
         Gram matrix of the differences N_k - x.
     penalty : float, default=0.0
-        λ of the weight decay.
+        Weight decay λ.
 
     Returns
     -------
     squared : ndarray of shape (K,)
-        The squared distances.
+        Squared distances.
 
     Notes
     -----
-    O(K³) time.  A Gram matrix holds squares: small distances lose digits to the
-    subtraction, and without a penalty a neighbour that is within some 1e-7 of the plane
-    of the nearer ones counts as lying on it.  Where that matters, use
+    The cost is O(K³). A Gram matrix holds squares: small distances lose precision in
+    the subtraction, and without a penalty a neighbor within about 1e-7 of the plane of
+    the nearer ones counts as lying on it. If that matters, use
     :func:`hyperplane_distance`.
     """
     H = np.array(H, dtype=np.float64, order="C")

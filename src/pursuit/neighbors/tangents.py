@@ -1,4 +1,4 @@
-"""Directions in which an image may move without becoming another."""
+"""Tangent vectors of transformations that leave the class of an image unchanged."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ class ImageTangents(BaseEstimator):
     """Tangents of small transformations of images, from their gradients.
 
     For an image ``f`` with gradients ``f_x``, ``f_y``, and coordinates around its
-    middle, from -1 to 1 along its longer side: shifts ``f_x``, ``f_y``; rotation
-    ``y f_x - x f_y``; scaling ``x f_x + y f_y``; stretching ``x f_x - y f_y`` and,
-    along the diagonals, ``y f_x + x f_y``; thickening ``sqrt(f_x² + f_y²)``, which
-    moves all edges outwards.  A coefficient of 1 moves the border of the image by
-    ``pixels``.
+    center, from -1 to 1 along its longer side, the tangents are: shifts ``f_x``,
+    ``f_y``; rotation ``y f_x - x f_y``; scaling ``x f_x + y f_y``; stretching
+    ``x f_x - y f_y`` and, along the diagonals, ``y f_x + x f_y``; thickening
+    ``sqrt(f_x² + f_y²)``, which moves all edges outwards. A coefficient of 1 moves the
+    border of the image by ``pixels``.
 
     Parameters
     ----------
     shape : tuple of int
         Height and width of the images.
     kinds : sequence of str or None, default=None
-        Which transformations, by the names above (``ImageTangents.kinds_known``);
-        None takes all seven.
+        Names of the transformations (see ``ImageTangents.kinds_known``); None takes all
+        seven.
     pixels : float, default=3.0
-        Length of a tangent.  The penalty of the classifier weighs squared
-        coefficients, so longer tangents let images move farther.
+        Length of a tangent. The classifier penalizes squared coefficients, so longer
+        tangents let images move farther.
 
     Notes
     -----
-    Gradients are central differences: images should be smooth, or be smoothed first
-    (``scipy.ndimage.gaussian_filter``, about one pixel).
+    Gradients are central differences: images should be smooth, or smoothed first by
+    about one pixel (``scipy.ndimage.gaussian_filter``).
 
     References
     ----------
@@ -86,7 +86,7 @@ class ImageTangents(BaseEstimator):
         Returns
         -------
         tangents : ndarray of shape (n, n_kinds, height * width)
-            Of the type of X.
+            Tangents, of the type of X.
         """
         X = np.asarray(X)
         height, width = self._checked_shape(X)
@@ -94,7 +94,7 @@ class ImageTangents(BaseEstimator):
         self._check_pixels()
         images = X.reshape(len(X), height, width)
         down, right = np.gradient(images, axis=(1, 2))
-        # One scale for both axes: circles are to turn into themselves.
+        # One scale for both axes, so that rotation maps circles to themselves.
         half = max(height, width) / 2
         y, x = _coordinates(height, half)[:, None], _coordinates(width, half)[None]
         made = {
@@ -142,5 +142,5 @@ class ImageTangents(BaseEstimator):
 
 
 def _coordinates(n: int, half: float) -> np.ndarray:
-    """Return the positions of n pixels around their middle, in lengths ``half``."""
+    """Return the positions of n pixels around their center, in units of ``half``."""
     return (np.arange(n) - (n - 1) / 2) / half

@@ -1,10 +1,10 @@
-"""The papers' tables and figures, made again from the data by one command.
+"""Reproduce the tables and figures of the papers with one command.
 
-``pursuit reproduce table-9.3`` runs an experiment; `command` does what the command line
-asks for. An experiment (`experiment`) is a value: tasks, and a report made from their
-results. `experiments` has a module for each family of them, made of `methods` and
-`protocols`; `registry` lists them all. `running` runs tasks and keeps each result
-(`cache`), so that a run that was interrupted goes on; `results` writes what was
-measured and `page` sets it beside what was published; `pictures` and `wording` are
-shared by reports.
+``pursuit reproduce table-9.3`` runs an experiment; `command` implements the command
+line. An experiment (`experiment`) consists of tasks and a report made from their
+results. `experiments` has one module per family, built from `methods` and `protocols`;
+`registry` lists all experiments. `running` runs tasks and stores each result (`cache`),
+so that an interrupted run can continue. `results` writes the measurements, and `page`
+compares them with the published figures; `pictures` and `wording` are shared by
+reports.
 """

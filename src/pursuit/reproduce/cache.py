@@ -1,4 +1,4 @@
-"""Results of tasks, kept one file each, so that an interrupted run goes on."""
+"""Store the result of each task in a file, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .experiment import Task
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of small JSON files, a task each; None keeps nothing."""
+    """A folder of small JSON files, one per task; None stores nothing."""
 
     folder: Path | None
 
     def load(self, task: Task) -> dict[str, Any] | None:
-        """Return what was kept of a task, or None: torn files count as absent."""
+        """Return the stored record of a task; None if absent or damaged."""
         if self.folder is None:
             return None
         try:
@@ -33,7 +33,7 @@ class Cache:
         return record if is_whole and record.get("key") == key(task) else None
 
     def store(self, task: Task, record: dict[str, Any]) -> None:
-        """Keep what a task gave: all of it or nothing, whatever interrupts."""
+        """Store the record of a task atomically."""
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -50,9 +50,9 @@ class Cache:
 
 
 def key(task: Task) -> dict[str, Any]:
-    """Return what a result hangs on: function, its version, arguments, library.
+    """Return what a result depends on: function, its version, arguments, library.
 
-    Of the function's module the name alone counts: who moves it loses no results.
+    Only the last part of the module's name counts, so that moving it loses no results.
     """
     module = sys.modules[task.run.__module__]
     family = module.__name__.rpartition(".")[2]
@@ -60,6 +60,6 @@ def key(task: Task) -> dict[str, Any]:
         "task": f"{family}.{task.run.__qualname__}",
         "code_version": getattr(module, "CODE_VERSION", 1),
         "pursuit": __version__,
-        # As JSON gives them back: tuples are lists.
+        # As JSON returns them: tuples become lists.
         "arguments": json.loads(json.dumps(dict(task.arguments), sort_keys=True)),
     }

@@ -1,4 +1,4 @@
-"""What ``pursuit reproduce`` does."""
+"""The command ``pursuit reproduce``."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .experiment import Experiment
 
 @dataclass(frozen=True)
 class Settings:
-    """How experiments are run, and where their results go.
+    """How to run experiments, and where to write their results.
 
     Parameters
     ----------
     output : Path
-        Folder of the results; the page has its name and stands beside it.
+        Folder of the results; the page beside it has the same name.
     cache : Path or None
-        Folder in which the tasks' results are kept.
+        Folder in which the results of tasks are stored.
     quick : bool
-        Run the reduced versions.
+        Whether to run the reduced versions.
     jobs : int
-        Processes.
+        Number of processes.
     partial : bool
-        Run nothing: write what is known from the tasks that have ended.
+        Whether to run nothing, and write the results of tasks that have finished.
     """
 
     output: Path
@@ -45,19 +45,21 @@ def listing() -> Iterator[str]:
     present = set(datasets.available())
     for experiment in registry.EXPERIMENTS:
         absent = [name for name in experiment.needs if name not in present]
-        # Some of these would be fetched from OpenML.
+        # Some of these can be fetched from OpenML.
         note = f" [data not here yet: {', '.join(absent)}]" if absent else ""
         yield f"{experiment.name:<{width}}  {experiment.title}{note}"
 
 
 def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
-    """Run experiments (None: all; none: only the page), write their files and the page.
+    """Run experiments, and write their files and the page.
+
+    ``names`` of None means all experiments, an empty list only the page.
 
     Returns
     -------
     failed : list of str
-        Names of those that failed. Experiments whose data are absent are skipped,
-        with a message; they count if they were asked for by name.
+        Names of the experiments that failed. Those whose data are absent are skipped
+        with a message; they count as failed if requested by name.
 
     Raises
     ------
@@ -65,11 +67,11 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
         If a name is unknown.
     """
     chosen = registry.EXPERIMENTS if names is None else registry.find(names)
-    # Before hours of work, not after.
+    # Fail before hours of work, not after.
     settings.output.mkdir(parents=True, exist_ok=True)
     try:
         outcomes = {e.name: _run_one(e, settings) for e in chosen}
-    finally:  # of what has ended, even if the rest is interrupted
+    finally:  # for finished experiments, even if the rest is interrupted
         path = page.write(settings.output, registry.EXPERIMENTS)
     for outcome in ("done", "skipped", "failed"):
         if found := [name for name, word in outcomes.items() if word == outcome]:
@@ -109,7 +111,7 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
 
 
 def _write_kept(experiment: Experiment, settings: Settings) -> str:
-    """Write what is known of an experiment, and run nothing."""
+    """Write the stored results of an experiment, and run nothing."""
     records = running.kept(experiment, Cache(settings.cache), settings.quick)
     if not records:
         _say(f"{experiment.name} skipped: none of its tasks has run")

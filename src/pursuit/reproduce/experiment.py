@@ -1,4 +1,4 @@
-"""What an experiment is: tasks, and a report made from their results."""
+"""Experiments: tasks, and a report made from their results."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# How far ours and published may be apart by chance, in standard errors.
+# Difference from the published figure, in standard errors, that may be chance.
 CHANCE = 2.0
 
 
 @dataclass(frozen=True)
 class Task:
-    """One piece of work, run once and kept.
+    """One piece of work, run once and stored.
 
     Parameters
     ----------
     name : str
-        Readable, unique inside the experiment: "sonar/split 7".
+        Readable name, unique within the experiment: "sonar/split 7".
     run : callable
-        A function of a module, pure: arguments that JSON can hold in, a dictionary
-        that JSON can hold out. A change of what it computes takes a change of its
-        module's ``CODE_VERSION``, so that results kept from before are not used.
+        A pure module-level function that takes JSON arguments and returns a JSON
+        dictionary. If its results change, change the ``CODE_VERSION`` of its module, so
+        that stored results are not used.
     arguments : mapping
-        Its keyword arguments, seeds and settings among them.
+        Keyword arguments, including seeds and settings.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of ours, beside the published one if there is one.
+    """One measured figure, with the published one if there is one.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ class Row:
     quantity : str
         "test error, %".
     ours : float
-        What was measured.
+        Measured figure.
     standard_error : float, optional
-        Of the difference `ours` - `published`: the chance in ours, and in the published
-        figure where its protocol tells how much it has.
+        Standard error of the difference `ours` - `published`: the chance in ours, and
+        in the published figure if its protocol tells.
     published : float, optional
-        None for a row of ours: today's methods, this library's defaults.
+        Published figure; None for today's methods and this library's defaults.
     size, published_size : float, optional
-        Support points, where they count.
+        Numbers of support points, if relevant.
     why : str
-        One sentence, shown where the two figures differ.
+        One sentence, shown if the two figures differ.
     digits : int
-        Decimals that the paper prints, and that are shown.
+        Number of decimals printed in the paper and shown here.
     """
 
     label: str
@@ -73,7 +73,7 @@ class Row:
 
     @property
     def differs(self) -> bool:
-        """Whether the difference is more than chance, or than the digits printed."""
+        """Whether the difference exceeds chance or, if unknown, printed precision."""
         if self.published is None:
             return False
         if self.standard_error is not None:
@@ -84,14 +84,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """What an experiment found.
+    """Results of an experiment.
 
     Parameters
     ----------
     rows : sequence of Row
-        The figures.
+        Figures.
     notes : sequence of str
-        What the paper leaves open and how it was settled; summaries, computed.
+        What the paper leaves open and how it was settled; computed summaries.
     draw : callable, optional
         Draws the picture into a matplotlib figure, from the same results.
     """
@@ -110,15 +110,15 @@ class Experiment:
     name : str
         "table-9.3".
     title : str
-        What it shows.
+        Title of the table or figure.
     source : str
         "Vincent (2003), Table 9.3".
     needs : sequence of str
         Names of data sets, for `pursuit.datasets.load`.
     tasks : callable
-        ``tasks(quick)`` lists the work, less of it if quick.
+        ``tasks(quick)`` returns the tasks, fewer or smaller ones if quick.
     report : callable
-        Makes the report from results by task name, all or some of them.
+        Makes the report from all or some of the results, by task name.
     """
 
     name: str

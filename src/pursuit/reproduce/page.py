@@ -1,4 +1,4 @@
-"""The page that sets ours beside the published figures, from result files only."""
+"""The page that compares measured and published figures, made from result files."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def _counts(content: Mapping[str, Any]) -> list[str]:
 
 
 def section(content: Mapping[str, Any], folder: str) -> str:
-    """Return one experiment's part of the page."""
+    """Return the section of one experiment."""
     rows = results.rows_of(content)
     name = results.stem(content["name"], content["quick"])
     parts = [f"## {content['title']}\n", _about(content, folder, name)]
     if published := [row for row in rows if row.published is not None]:
-        # What a reduced version differs by, its reduction explains.
+        # Differences of a reduced version need no other explanation.
         parts.append(_beside(published, with_reasons=not content["quick"]))
     if own := [row for row in rows if row.published is None]:
         parts.append(_own(own))
@@ -97,7 +97,7 @@ def _about(content: Mapping[str, Any], folder: str, name: str) -> str:
 
 
 def _beside(rows: Sequence[Row], with_reasons: bool) -> str:
-    """Return the table of published figures and ours."""
+    """Return the table of published and measured figures."""
     has_sizes = any(row.published_size is not None for row in rows)
     has_reasons = with_reasons and any(row.differs and row.why for row in rows)
     head = ["", "", "published", "ours", "difference ± s.e."]
@@ -113,7 +113,7 @@ def _beside(rows: Sequence[Row], with_reasons: bool) -> str:
 
 
 def _reasons(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield why each row differs, where it does; what was just said is not repeated."""
+    """Yield the reason for each row that differs, without repetitions."""
     last = ""
     for row in rows:
         if not row.differs or not row.why:
@@ -138,7 +138,7 @@ def _rounded(row: Row, with_more: bool = False) -> str:
 
 
 def _own(rows: Sequence[Row]) -> str:
-    """Return the table of what nobody published, a line a label."""
+    """Return the table of figures without a published one, one line per label."""
     quantities = list(dict.fromkeys(row.quantity for row in rows))
     by_label: dict[str, dict[str, Row]] = {}
     for row in rows:

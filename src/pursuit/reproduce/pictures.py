@@ -1,4 +1,4 @@
-"""Pictures that several tables share."""
+"""Pictures shared by several tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .experiment import Row
 
 
 def dots(rows: Sequence[Row], axis: str) -> Callable[[Any], None]:
-    """Return what draws a line for each row: ours a dot, published a bar across it."""
+    """Return a function that draws each row: ours as a dot, published as a bar."""
 
     def draw(figure: Any) -> None:
         figure.set_size_inches(8.5, 1.5 + 0.3 * len(rows))

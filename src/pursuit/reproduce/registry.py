@@ -1,4 +1,4 @@
-"""All experiments, in the papers' order."""
+"""All experiments, in the order of the papers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .experiments import (
     usps_digits,
 )
 
-# A module for each family; a new one is added here and to the layers in pyproject.toml.
+# One module per family; add a new one here and to the layers in pyproject.toml.
 FAMILIES = (
     usps_digits,
     mushrooms,
@@ -47,12 +47,12 @@ EXPERIMENTS: tuple[Experiment, ...] = tuple(
 
 
 def find(names: Iterable[str]) -> list[Experiment]:
-    """Return the experiments of these names, each once, in the papers' order.
+    """Return the experiments with these names, each once, in the order of the papers.
 
     Raises
     ------
     ValueError
-        If a name is unknown; it says which are near.
+        If a name is unknown; the message suggests similar ones.
     """
     known = {experiment.name: experiment for experiment in EXPERIMENTS}
     wanted = set()

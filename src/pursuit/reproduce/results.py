@@ -1,4 +1,4 @@
-"""What was measured, in files: figures as JSON and CSV, and the picture."""
+"""Result files of an experiment: figures as JSON and CSV, and the picture."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pursuit import __version__
 from .experiment import Experiment, Report, Row
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-# Told where they are installed: comparisons have a row more then.
+# Reported if installed, because comparisons then have one more row.
 OPTIONAL = ("fastrvm",)
 
 
 def stem(name: str, quick: bool) -> str:
-    """Return the name of the files; quick results never take the place of others."""
+    """Return the name of the files; quick results never overwrite full ones."""
     return f"{name}-quick" if quick else name
 
 
@@ -38,26 +38,26 @@ def write(
     quick: bool,
     jobs: int = 1,
 ) -> list[Path]:
-    """Write an experiment's files and return which they are.
+    """Write the files of an experiment and return their paths.
 
     Parameters
     ----------
     folder : Path
-        Made when absent.
+        Folder of the files, created if absent.
     experiment : Experiment
-        Makes the report.
+        Experiment that makes the report.
     records : mapping
-        Of all tasks, as `running.run` returns them, or of some: the others are then
-        named as missing.
+        Records of all tasks, as returned by `running.run`, or of some: the others are
+        then listed as missing.
     quick : bool
-        Whether they are of the reduced version.
+        Whether the records are of the reduced version.
     jobs : int, default=1
-        How many processes ran the tasks; told beside the figures.
+        Number of processes that ran the tasks, reported with the figures.
 
     Returns
     -------
     paths : list of Path
-        No picture among them where matplotlib is absent.
+        Paths of the files; without a picture if matplotlib is not installed.
     """
     report = experiment.report({name: r["result"] for name, r in records.items()})
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def write(
     content["picture"] = _draw(picture, experiment, report, quick)
     if content["picture"]:
         written.append(picture)
-    # Last, and at once: who finds it finds the others.
+    # Written last and atomically: if it exists, so do the others.
     path = base.with_name(f"{base.name}.json")
     _replace(path, _text(content))
     return [path, *written]
@@ -101,7 +101,7 @@ def _content(
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of this library and of what it stands on."""
+    """Return the versions of Python, this library and its dependencies."""
     found = {package: metadata.version(package) for package in PACKAGES}
     for package in OPTIONAL:
         with suppress(metadata.PackageNotFoundError):
@@ -114,7 +114,7 @@ def versions() -> dict[str, str]:
 
 
 def load(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return an experiment's results, the quick ones only if there are no others."""
+    """Return the results of an experiment; quick ones only if there are no others."""
     for quick in (False, True):
         path = folder / f"{stem(name, quick)}.json"
         if path.is_file():
@@ -146,7 +146,7 @@ def _write_csv(path: Path, report: Report) -> Path:
 
 
 def _draw(path: Path, experiment: Experiment, report: Report, quick: bool) -> bool:
-    """Draw the picture, and return whether there is one."""
+    """Draw the picture; return whether there is one."""
     if report.draw is None:
         return False
     try:
@@ -162,7 +162,7 @@ def _draw(path: Path, experiment: Experiment, report: Report, quick: bool) -> bo
 
 
 def _text(content: Mapping[str, Any]) -> str:
-    """Return JSON with a line for each row and each task: short, and fit for diffs."""
+    """Return JSON with one line per row and task: short and suitable for diffs."""
     parts = []
     for name, value in content.items():
         if name == "rows":
@@ -177,7 +177,7 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> str:
-    # NaN is no JSON: a report that holds one is wrong.
+    # NaN is not valid JSON: a report that contains one is wrong.
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""Run an experiment's tasks: those kept are looked up, the others computed and kept."""
+"""Run the tasks of an experiment, and store their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Records = dict[str, dict[str, Any]]
 
 
 class TaskError(Exception):
-    """A task of an experiment failed; the message holds its traceback."""
+    """Failure of a task; the message contains its traceback."""
 
 
 def run(
@@ -32,31 +32,30 @@ def run(
     jobs: int = 1,
     verbose: int | bool = 1,
 ) -> Records:
-    """Run what is not yet known of an experiment.
+    """Run the tasks of an experiment that have no stored result.
 
     Parameters
     ----------
     experiment : Experiment
-        What to run.
+        Experiment to run.
     quick : bool, default=False
-        Run the reduced version.
+        Whether to run the reduced version.
     cache : Cache, optional
-        Where results are kept. A run that is interrupted (Ctrl-C) leaves there all
-        tasks that had ended.
+        Store of results. An interrupted run (Ctrl-C) leaves all finished tasks there.
     jobs : int, default=1
-        Processes; with several, each has its share of the processors.
+        Number of processes, which share the processors.
     verbose : int or bool, default=1
         0 shows no progress bar.
 
     Returns
     -------
     records : dict
-        By task name: ``result``, ``seconds`` and ``arguments``.
+        ``result``, ``seconds`` and ``arguments``, by task name.
 
     Raises
     ------
     TaskError
-        If tasks failed; the others have ended and are kept.
+        If tasks failed; the others have finished and are stored.
     """
     cache = cache or Cache(None)
     tasks = experiment.tasks(quick)
@@ -78,7 +77,7 @@ def run(
 
 
 def kept(experiment: Experiment, cache: Cache, quick: bool = False) -> Records:
-    """Return what is known of an experiment, as `run` does, and run nothing."""
+    """Return the stored records of an experiment, as `run` does, without running it."""
     tasks = experiment.tasks(quick)
     return _in_order(tasks, _kept(tasks, cache))
 
@@ -110,7 +109,7 @@ def _computed(
     tasks: Sequence[Task], cache: Cache, jobs: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     if jobs == 1:
-        # In this process: Ctrl-C stops at once, and a debugger sees the task.
+        # Run in this process: Ctrl-C stops at once, and a debugger sees the task.
         yield from (_attempt(task, cache) for task in tasks)
     else:
         work = (delayed(_attempt)(task, cache) for task in tasks)
@@ -118,15 +117,15 @@ def _computed(
 
 
 def _attempt(task: Task, cache: Cache) -> tuple[str, dict[str, Any]]:
-    """Run a task and keep its result from where it ran, so that none is lost."""
+    """Run a task and store its result in the same process, so that none is lost."""
     start = time.perf_counter()
     try:
         with _noted_interrupts() as interrupts:
             result = task.run(**task.arguments)
-    except Exception:  # one task's failure is no reason to lose the others
+    except Exception:  # a failure must not affect other tasks
         return task.name, {"failure": traceback.format_exc()}
     if interrupts:
-        # A fit ends with what it has at the first Ctrl-C: no result of the task.
+        # At the first Ctrl-C a fit ends early, which is not a valid result.
         raise KeyboardInterrupt
     record = {"seconds": time.perf_counter() - start, "result": result}
     cache.store(task, record)
@@ -135,10 +134,10 @@ def _attempt(task: Task, cache: Cache) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def _noted_interrupts() -> Iterator[list[int]]:
-    """Give a list that holds the interrupts from now on, whoever else minds them."""
+    """Yield a list that records all interrupts, even those handled elsewhere."""
     interrupts: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield interrupts  # signals come to the main thread only
+        yield interrupts  # only the main thread gets signals
         return
 
     def note(number: int, frame: Any) -> None:

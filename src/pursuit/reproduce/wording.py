@@ -1,4 +1,4 @@
-"""Parameters as the tables print them, and sentences that several tables need."""
+"""Parameters as printed in tables, and sentences shared by several tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import sqrt
 from typing import Any
 
-# In the order in which they are said.
+# Names of the parameters, in the order in which they are printed.
 WORDS = {
     "n_components": "d",
     "n_neighbors": "k",
@@ -17,7 +17,7 @@ WORDS = {
     "sigma": "σ",
     "C": "C",
 }
-# Why a quick version differs, whatever else there is.
+# Why a quick version differs.
 FEWER = "the quick version has fewer rows"
 OTHER_CHOICE = (
     "the paper's grid is unknown, and validation rows tell near-equal settings apart "
@@ -44,7 +44,7 @@ def labelled(model: str, params: Mapping[str, Any], how: str = "") -> str:
 
 
 def runs(chosen: Any, published: Any) -> dict[str, Any]:
-    """Return the settings to show, by how they came about: one if both are the same."""
+    """Return the settings to show, by origin; only one if both are the same."""
     if chosen == published:
         return {"as published and by validation": published}
     return {"as published": published, "by validation": chosen}
@@ -53,7 +53,7 @@ def runs(chosen: Any, published: Any) -> dict[str, Any]:
 def compared(
     model: str, chosen: Mapping[str, Any], published: Mapping[str, Any]
 ) -> str:
-    """Return a sentence on what validation chose beside what is published."""
+    """Return a sentence that compares the chosen with the published parameters."""
     start = f"{model}: validation chose {said(chosen)}"
     if chosen == published:
         return f"{start}, as published."
@@ -61,7 +61,7 @@ def compared(
 
 
 def chance(what: str, errors: int, n: int) -> str:
-    """Return a sentence on how much of so many mistakes is the choice of the rows."""
+    """Return a sentence on how much of the error is due to the choice of rows."""
     p = errors / n
     return (
         f"{what}: with other test rows of the same kind, an error of {100 * p:.2f} % "

@@ -1,4 +1,4 @@
-"""Adaptive KMP: Ripley's points (Figure 1) and three more sets (Table 1)."""
+"""Adaptive KMP: Ripley's points (Figure 1) and three more data sets (Table 1)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from pursuit.reproduce.protocols.splits import thirds
 CODE_VERSION = 1
 
 N_SPLITS, N_RIVAL_SPLITS = 50, 10
-# Of each official split of Titanic, its training rows are halved so often.
+# Number of random halvings of the training rows of each official split of Titanic.
 N_HALVINGS = 5
 STRATEGIES = {"PG": "global", "PL": "local", "PS": "stochastic"}
-# The paper: "20-30 samples, each containing 10%-25%"; their mean.
+# The middle of "20-30 samples, each containing 10%-25%" in the paper.
 N_SUBSETS, SUBSET_SIZE = 25, 0.2
-# By validation: the width of KMP and SVM, C, and the radius of PL, which the paper
+# Chosen by validation: gamma of KMP and SVM, C, and the radius of PL, which the paper
 # leaves open, as a multiple of 1 over the square root of the median rule's gamma.
 WIDTHS = tuple(2.0**power for power in range(-4, 6))
 C = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -41,7 +41,7 @@ ONE_WIDTH, RVM = "KMP, one width by validation", "RVM (fastrvm), tuned"
 
 @dataclass(frozen=True)
 class Parts:
-    """Points to train on, to validate on and to test on, with classes of -1 and 1."""
+    """Points for training, validation and test, with classes -1 and 1."""
 
     X: np.ndarray
     y: np.ndarray
@@ -52,12 +52,12 @@ class Parts:
 
 
 def parts_of(name: str, split: int) -> Parts:
-    """Return one split of a set.
+    """Return one split of a data set.
 
-    Ripley: the 250 training points in random halves, to train and to validate.
-    Ionosphere (raw) and Pima (standardised): random thirds, as in Table 9.3 of the
-    thesis, which the paper follows.  Titanic: of ten official splits of the benchmark
-    collection the 150 training points in random halves.
+    Ripley: the 250 training points in random halves, for training and validation.
+    Ionosphere (raw) and Pima (standardized): random thirds, as in Table 9.3 of the
+    thesis, which the paper follows. Titanic: the 150 training points of ten official
+    splits of the benchmark collection, in random halves.
     """
     bunch = datasets.load(name)
     X, y = bunch.data, np.where(bunch.target == np.max(bunch.target), 1, -1)
@@ -84,7 +84,7 @@ def best_on_validation(
 ) -> tuple[float, KMPClassifier]:
     """Return the model of lowest squared validation error, over sizes and dictionaries.
 
-    The constant is one more function to choose from, as in the thesis.
+    The constant is one more candidate, as in the thesis.
     """
     found = []
     for dictionary in dictionaries:
@@ -125,14 +125,14 @@ def adaptive(parts: Parts, variant: str, reading: str) -> KMPClassifier:
 
 
 def one_width(parts: Parts) -> KMPClassifier:
-    """Return KMP with one width, chosen like the size."""
+    """Return KMP with one width, chosen on the validation rows like the size."""
     median = rivals.median_gamma(parts.X)
     widths = [OneKernel(Gaussian(w * median)) for w in WIDTHS]
     return best_on_validation(parts, widths)[1]
 
 
 def machine(parts: Parts) -> SVC:
-    """Return the SVM of lowest validation error, of these the smallest."""
+    """Return the SVM of lowest validation error; ties go to the smallest."""
     median = rivals.median_gamma(parts.X)
     found = [
         SVC(C=c, gamma=w * median).fit(parts.X, parts.y) for w in WIDTHS for c in C
@@ -157,7 +157,7 @@ METHODS: dict[str, Callable[[Parts], Any]] = {
 
 
 def published_methods(name: str, split: int, grid: int = 0) -> dict[str, Any]:
-    """Return test error and size of each method; with ``grid``, its values too."""
+    """Return test error and size of each method, and its values on a ``grid``."""
     parts = parts_of(name, split)
     found = {}
     for method, fitted in METHODS.items():
@@ -171,13 +171,13 @@ def published_methods(name: str, split: int, grid: int = 0) -> dict[str, Any]:
 
 
 def grid_of(X: np.ndarray, n: int) -> np.ndarray:
-    """Return n × n points over the range of some."""
+    """Return a grid of n × n points over the range of X."""
     axes = [np.linspace(a, b, n) for a, b in zip(X.min(0), X.max(0), strict=True)]
     return np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
 
 
 def todays_methods(name: str, split: int, methods: list[str]) -> dict[str, Any]:
-    """Return how methods of today do, on all rows but the test rows."""
+    """Return the results of today's methods, fitted to all rows but the test rows."""
     parts = parts_of(name, split)
     X = np.concatenate([parts.X, parts.X_validation])
     y = np.concatenate([parts.y, parts.y_validation])
@@ -188,7 +188,7 @@ def todays_methods(name: str, split: int, methods: list[str]) -> dict[str, Any]:
 
 # -- reports -------------------------------------------------------------------------
 
-# Test error in per cent and number of vectors; None where the paper has no figure.
+# Test error in percent and number of vectors; None if the paper has no figure.
 PUBLISHED: dict[str, dict[str, tuple[float, int | None]]] = {
     "ripley": {
         "AKMP-PG": (8.8, None),
@@ -237,7 +237,7 @@ WHY = {
     "titanic": "the 75 training points hold 8 to 11 distinct inputs: no model can have "
     "19 to 25 independent vectors, so another protocol was used",
 }
-# Figures that the paper quotes, and has not measured itself.
+# Figures that the paper quotes from elsewhere.
 WHY_QUOTED = {
     **{
         (name, method): "quoted from Table 9.3 of the thesis, whose width is fixed"
@@ -268,8 +268,8 @@ def _tasks(names: Sequence[str], quick: bool, grid: int) -> list[Task]:
     methods = [m for m in rivals.classifiers() if not (quick and m.startswith("RVM"))]
     tasks = []
     for name in names:
-        # Over the official splits, rather than halvings of the first, where these are
-        # few or, for methods that get both halves, the same.
+        # Use different official splits, not halvings of the first, if there are few
+        # tasks or the methods get both halves anyway.
         step = N_HALVINGS if name == "titanic" else 1
         for split in range(n_splits):
             arguments = {"name": name, "split": split * (step if quick else 1)}
@@ -305,7 +305,7 @@ def _rows(name: str, results: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _comparison(name: str, results: Mapping[str, Any]) -> list[str]:
-    """Return in a sentence whether adapted widths beat one width here."""
+    """Return a sentence on whether adapted widths are better than one width."""
     found = [r for t, r in results.items() if t.startswith(f"{name}/split ")]
     if len(found) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Tables 13.3 and 13.4: USPS classified by densities."""
+"""Tables 13.3 and 13.4: classification of USPS by densities."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ CODE_VERSION = 1
 Params = dict[str, Any]
 Grid = dict[str, list[Any]]
 
-# Parameters; validation and test figures. Errors in percent.
+# Parameters, validation and test errors in percent.
 PUBLISHED_ERRORS: dict[str, tuple[Params, float, float]] = {
     "SVM": ({"sigma": 8.0, "C": 100.0}, 1.2, 4.68),
     "Parzen": ({"bandwidth": 0.8}, 1.8, 5.08),
     "MParzen": ({"n_neighbors": 11, "variance": 0.1}, 0.9, 4.08),
 }
-# Parzen's row is printed with σ 0.8; its figures are those of σ 1.0.
+# Parzen's row is printed with σ 0.8, but its figures are those of σ 1.0.
 PUBLISHED_ANCLL: dict[str, tuple[Params, float, float]] = {
     "Parzen": ({"bandwidth": 1.0}, 0.1022, 0.3478),
     "MParzen": ({"n_neighbors": 17, "variance": 0.75}, 0.0658, 0.3384),
@@ -71,12 +71,12 @@ GRIDS: dict[str, Grid] = {
     "DensityClassifier(ManifoldParzen())": {},
     'DensityClassifier(ManifoldParzen(), temperature="auto")': {},
 }
-# What makes them, given the number of training rows.
+# Today's methods, as functions of the number of training rows.
 OF_TODAY: dict[str, Callable[[int], Any]] = {
     "KNN": lambda n_rows: KNeighborsClassifier(algorithm="brute"),
     "SVC, calibrated": lambda n_rows: CalibratedClassifierCV(SVC(), ensemble=False),
     "Nystroem + logistic regression": landmark_regression,
-    # One leaf: with a tree its densities are wrong in many dimensions.
+    # One leaf, because tree-based densities are wrong in many dimensions.
     "KernelDensity + Bayes' rule": lambda n_rows: DensityClassifier(
         KernelDensity(leaf_size=n_rows + 1)
     ),
@@ -88,7 +88,7 @@ OF_TODAY: dict[str, Callable[[int], Any]] = {
         DensityClassifier(ManifoldParzen(), temperature="auto")
     ),
 }
-# Left out of the quick version: the one with a temperature takes as long.
+# Left out of the quick version, which keeps the equally slow one with a temperature.
 SLOW = "DensityClassifier(ManifoldParzen())"
 WHY = {
     "test ANCLL": (
@@ -116,10 +116,10 @@ def _fitted(model: str, params: Params, X: np.ndarray, y: np.ndarray) -> Any:
 
 
 def _losses(model: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Return how many rows are classified wrongly, and the ANCLL where there is one."""
+    """Return the number of mistakes, and the ANCLL if it exists."""
     if not hasattr(model, "predict_proba"):
         return {"errors": int((model.predict(X) != y).sum()), "ancll": None}
-    # Votes of neighbours give probabilities of zero, so an infinite loss.
+    # Votes of neighbors give probabilities of zero, hence an infinite loss.
     with np.errstate(divide="ignore"):
         if hasattr(model, "predict_log_proba"):
             logs = model.predict_log_proba(X)
@@ -132,7 +132,7 @@ def _losses(model: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
 
 
 def _trials(model: str, digits: Parts, grid: Grid) -> list[dict[str, Any]]:
-    """Return the losses of every setting on the validation rows."""
+    """Return the validation losses of every setting."""
     train, valid = (digits.X, digits.y), (digits.X_valid, digits.y_valid)
     if model == "SVM":
         found = machines.choose(train, valid, grid["sigmas"], grid["Cs"])
@@ -148,7 +148,7 @@ def _trials(model: str, digits: Parts, grid: Grid) -> list[dict[str, Any]]:
 
 
 def choose(trials: Sequence[dict[str, Any]], by: str) -> dict[str, Any] | None:
-    """Return the trial with the lowest ``by``; of equal errors the lowest ANCLL."""
+    """Return the trial with the lowest ``by``; ties in the error go by ANCLL."""
     known = [trial for trial in trials if trial[by] is not None]
     if not known:
         return None
@@ -161,8 +161,8 @@ def measure_classifier(
 ) -> dict[str, Any]:
     """Choose by validation errors and by validation ANCLL, then measure on test rows.
 
-    Models are fitted to the training rows alone, as the published figures are.
-    ``settings``: published parameters, measured as well.
+    Models are fitted to the training rows only, as in the paper. ``settings`` are
+    published parameters, which are measured as well.
     """
     digits = parts("usps", sizes)
     trials = _trials(model, digits, grid) if grid else []
@@ -185,7 +185,7 @@ def measure_classifier(
 
 
 def _class_tasks(quick: bool) -> list[Task]:
-    """Return the tasks of both tables: each is looked up by the second one."""
+    """Return the tasks of both tables, whose results the second one looks up."""
     tasks = []
     for model, grid in GRIDS.items():
         if quick and model == SLOW:
@@ -244,7 +244,7 @@ def _class_rows(
 
 
 def _run(found: dict[str, Any], params: Params) -> dict[str, Any] | None:
-    """Return what was measured with these parameters; None: there was no choice."""
+    """Return the results with these parameters; None if nothing was chosen."""
     return next((run for run in found["runs"] if run["params"] == params), None)
 
 

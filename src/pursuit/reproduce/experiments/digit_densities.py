@@ -31,7 +31,7 @@ Grid = dict[str, list[Any]]
 SIZES = [5400, 558, 1032]
 QUICK_SIZES = [400, 100, 100]
 # Parameters; validation and test ANLL, each with its standard error over the rows. The
-# σ 0.09 of MParzen is σ² = 0.008: only that gives the published figures.
+# σ 0.09 of MParzen means σ² = 0.008: only that gives the published figures.
 PUBLISHED: dict[str, tuple[Params, tuple[float, float], tuple[float, float]]] = {
     "Parzen": ({"bandwidth": 0.19}, (-197.27, 4.18), (-197.19, 3.55)),
     "MParzen": (
@@ -40,8 +40,8 @@ PUBLISHED: dict[str, tuple[Params, tuple[float, float], tuple[float, float]]] = 
         (-695.15, 5.21),
     ),
 }
-# What is compared on the validation rows; the paper does not tell its grid. More
-# neighbours and directions than the paper's largest are left to the default.
+# Grids compared on the validation rows; the paper does not state its own. More
+# neighbors and directions than its largest are left to the default.
 GRIDS: dict[str, Grid] = {
     "Parzen": {"bandwidth": [round(0.14 + 0.01 * i, 2) for i in range(12)]},
     "MParzen": {
@@ -71,20 +71,20 @@ NOTES = (
 
 
 def _density(name: str, params: Mapping[str, Any], n_rows: int) -> Any:
-    """Return a density to be fitted to so many rows."""
+    """Return an unfitted density for the given number of rows."""
     if name in ("Parzen", "ParzenWindows()"):
         return ParzenWindows(**params)
     if name in ("MParzen", "ManifoldParzen()"):
         return ManifoldParzen(**_with_width(params))
     if name == "KernelDensity":
-        # One leaf: with a tree its densities are wrong in many dimensions
+        # One leaf, because tree-based densities are wrong in many dimensions
         # (scikit-learn issue 7492).
         return KernelDensity(leaf_size=n_rows + 1, **params)
     return PCA(svd_solver="full", **params)
 
 
 def _with_width(params: Mapping[str, Any]) -> Params:
-    """Return parameters with σ in the place of σ²."""
+    """Return the parameters with σ instead of σ²."""
     rest = {key: value for key, value in params.items() if key != "variance"}
     if "variance" in params:
         rest["bandwidth"] = float(params["variance"]) ** 0.5
@@ -92,7 +92,7 @@ def _with_width(params: Mapping[str, Any]) -> Params:
 
 
 def _twos(sizes: list[int]) -> list[np.ndarray]:
-    """Return the digits "2" to train on, to validate on and to test on."""
+    """Return the digits "2" for training, validation and test."""
     data = datasets.load("mnist")
     X = data.data_train[data.target_train == 2].astype(np.float64) / 255.0
     X_test = data.data_test[data.target_test == 2].astype(np.float64) / 255.0
@@ -110,7 +110,7 @@ def measure_density(
 ) -> dict[str, Any]:
     """Choose parameters on the validation rows, then measure on the test rows.
 
-    The model is fitted to the training rows alone, as the published figures are.
+    The model is fitted to the training rows only, as in the paper.
     """
     X, X_valid, X_test = _twos(sizes)
     settings = list(ParameterGrid(grid)) if grid else [{}]
@@ -135,7 +135,7 @@ def measure_density(
 
 
 def _found_parameters(density: Any) -> Params:
-    """Return what a default of ours found by leave-one-out."""
+    """Return the parameters that this library's default chose by leave-one-out."""
     names = ("n_neighbors_", "n_components_", "bandwidth_")
     if not isinstance(density, (ManifoldParzen, ParzenWindows)):
         return {}
@@ -194,7 +194,7 @@ def _density_rows(
 
 
 def _is_cut(ours: float, published: float) -> bool:
-    """Return whether ours, cut after two decimals, is the published figure."""
+    """Return whether ours, truncated to two decimals, equals the published figure."""
     return f"{int(ours * 100) / 100:.2f}" == f"{published:.2f}"
 
 

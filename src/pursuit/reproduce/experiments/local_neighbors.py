@@ -1,4 +1,4 @@
-"""Table 11.1: digits by local hyperplanes and hulls, KNN and SVM."""
+"""Table 11.1: digits classified by local hyperplanes and hulls, KNN and SVM."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pursuit.reproduce.wording import (
 
 CODE_VERSION = 1
 
-# Test errors in percent, and the hyper-parameters of Table 11.1.
+# Hyper-parameters and test errors in percent of Table 11.1.
 PUBLISHED: dict[str, dict[str, tuple[Params, float]]] = {
     "usps": {
         "KNN": ({"K": 1}, 4.98),
@@ -43,8 +43,8 @@ PUBLISHED: dict[str, dict[str, tuple[Params, float]]] = {
         "CKNN": ({"K": 70}, 1.46),
     },
 }
-# What is compared on validation rows; the papers do not tell their grids. KNN takes
-# every K up to 10, the others every K up to 80.
+# Penalties compared on validation rows; the papers do not state their grids. KNN
+# compares every K up to 10, the other methods every K up to 80.
 PENALTIES = {
     "usps": [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0],
     "mnist": [0.0, 1.0, 3.0, 10.0, 30.0, 100.0],
@@ -53,11 +53,10 @@ MACHINE_GRID: dict[str, Params] = {
     "usps": {"sigmas": [4.0, 5.66, 8.0, 11.3], "Cs": [1.0, 10.0, 100.0]},
     "mnist": {"sigmas": [4.5, 6.47, 9.0], "Cs": [10.0, 100.0]},
 }
-# Of MNIST's 50000 training rows, the machines that are only compared get the first so
-# many; the final one gets all.
+# Number of training rows for machines in the comparison; the final one gets all.
 COMPARED_ROWS = {"usps": 6291, "mnist": 10000}
 QUICK_COMPARED_ROWS = 500
-# Today's methods: parameters that are compared on the validation rows.
+# Today's methods, with the parameters compared on the validation rows.
 RIVALS: dict[str, dict[str, dict[str, list[Any]]]] = {
     "usps": {
         "KNN, weighted by distance": {"n_neighbors": [1, 3, 4, 5, 7, 9]},
@@ -100,7 +99,7 @@ MODELS: dict[str, Callable[..., Any]] = {
     "HKNN": lambda K, penalty: HKNNClassifier(K, penalty, loo_samples=0),
     "CKNN": lambda K: CKNNClassifier(K, loo_samples=0),
 }
-# What makes them, given the number of training rows.
+# Today's methods, as functions of the number of training rows.
 RIVAL_MODELS: dict[str, Callable[[int], Any]] = {
     "KNN, weighted by distance": lambda n_rows: KNeighborsClassifier(
         weights="distance", algorithm="brute"
@@ -118,7 +117,7 @@ RIVAL_MODELS: dict[str, Callable[[int], Any]] = {
 def measure(
     name: str, sizes: list[int], method: str, published: Params, grid: Params
 ) -> dict[str, Any]:
-    """Choose on validation rows, fit to these and the training rows, and test.
+    """Choose parameters on the validation rows, fit to all but the test rows, and test.
 
     The published parameters are tested as well.
     """
@@ -145,7 +144,7 @@ def measure(
 def measure_rival(
     name: str, sizes: list[int], model: str, grid: dict[str, list[Any]]
 ) -> dict[str, Any]:
-    """Do the same with one of today's methods, or a default of this library."""
+    """Do the same for one of today's methods, or a default of this library."""
     digits = parts(name, sizes)
     trials = []
     for params in ParameterGrid(grid) if grid else ():
@@ -260,7 +259,7 @@ def _machine_notes(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def _chance_notes(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    """Yield how much of an error rate is chance: the choice of the test rows."""
+    """Yield sentences on how much of an error rate is due to the choice of rows."""
     for name in PUBLISHED:
         if found := results.get(f"{name}/HKNN"):
             errors = found["test_errors"]["published"]

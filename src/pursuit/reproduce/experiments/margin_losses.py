@@ -12,7 +12,7 @@ from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 
 CODE_VERSION = 1
 
-# The formulas as printed (§9.3.2), and the loss of this library that is meant.
+# Formulas as printed (§9.3.2), and the corresponding losses of this library.
 PRINTED: dict[str, tuple[Callable[[np.ndarray], np.ndarray], losses.Loss]] = {
     "exponential (AdaBoost)": (lambda m: np.exp(-m), losses.Exponential()),
     "logistic (LogitBoost)": (
@@ -27,7 +27,7 @@ PRINTED: dict[str, tuple[Callable[[np.ndarray], np.ndarray], losses.Loss]] = {
         losses.SquaredTanh(0.65),
     ),
 }
-# The left panel of the figure; the others are on the right.
+# Losses in the left panel of the figure; the others are on the right.
 BOOSTING = list(PRINTED)[:4]
 WHY_HINGE = (
     "a loss must be differentiable here: a parabola takes the place of the hinge's "
@@ -36,7 +36,7 @@ WHY_HINGE = (
 
 
 def margin_losses(low: float, high: float, n_points: int) -> dict[str, Any]:
-    """Return the values of each loss over margins, printed and as implemented."""
+    """Return the values of each loss over margins, as printed and as implemented."""
     m = np.linspace(low, high, n_points)
     found = {}
     for name, (formula, loss) in PRINTED.items():

@@ -1,4 +1,4 @@
-"""Bounds of "Theory of matching pursuit": Figures 1 and 2."""
+"""Figures 1 and 2 of "Theory of matching pursuit": bounds."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ N_ORDERS, N_RIVAL_ORDERS = 20, 5
 N_TRAIN = 450
 MOST = 120
 # The width is not stated; with this multiple of the median squared distance the minimum
-# came near the published one in trials.
+# is close to the published one.
 WIDTH = 0.3
-# Variance of the weakest strong dimension of the toy, over that of noise: "considerably
-# larger" is all that the text says.
+# Variance of the weakest strong dimension of the toy data, over that of the noise: the
+# text says only "considerably larger".
 STRENGTH = 50.0
 
 
 def rows_of(order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return Boston's rows, standardised, in random order."""
+    """Return Boston's rows, standardized, in random order."""
     bunch = datasets.load("boston")
     X = StandardScaler().fit_transform(bunch.data)
     places = np.random.default_rng(order).permutation(len(X))
@@ -46,7 +46,7 @@ def boston_residuals(order: int, width: float) -> dict[str, Any]:
 
 
 def toy_residuals(seed: int, strength: float) -> dict[str, Any]:
-    """Return the same of points of 450 dimensions, 50 of them strong."""
+    """Return the same for points with 450 dimensions, 50 of them strong."""
     X = datasets.make_strong_dimensions(2000, strength=strength, random_state=seed)
     # On the unit sphere the residual is at most 1, as for the Gaussian kernel.
     X = normalize(X)
@@ -74,7 +74,7 @@ def _residuals(
 def _random_residual(
     kernel: Kernel, X: np.ndarray, X_new: np.ndarray, n: int, seed: int
 ) -> float:
-    """Return the residual on as many random points, what Nystroem takes."""
+    """Return the residual of as many random points, as Nystroem chooses them."""
     basis = X[np.random.default_rng(seed).permutation(len(X))[:n]]
     C = kernel(X_new, basis)
     captured = np.einsum("ij,ij->i", C @ np.linalg.pinv(kernel(basis)), C)
@@ -94,7 +94,7 @@ def _figure_1_tasks(quick: bool) -> list[Task]:
     return boston + toy
 
 
-# Where the bounds are lowest: by compression, by eigenvalues.
+# Sizes at which the bounds are lowest: by compression, by eigenvalues.
 PUBLISHED_1: dict[str, tuple[int, int | None]] = {"boston": (43, None), "toy": (46, 30)}
 WHY_1 = {
     "boston": "the width of the kernel and the scaling are not stated; with the width "
@@ -193,15 +193,15 @@ def _draw_1(figure: Any, results: Mapping[str, dict[str, Any]]) -> None:
 
 # -- Figure 2 ------------------------------------------------------------------------
 
-ALPHA = 4.0  # thousand dollars; in trials near the published minimum
+ALPHA = 4.0  # thousand dollars; gives a minimum near the published one
 WIDTHS = (1.0, 4.0, 16.0, 64.0)
 N_STEPS = 80
 
 
 def bound_and_test(order: int, width: float, alpha: float) -> dict[str, Any]:
-    """Return Theorem 3 and the test error along KMP of Boston's prices.
+    """Return the bound of Theorem 3 and the test error along KMP of Boston's prices.
 
-    Neither constant nor ridge, as in the paper.
+    There is neither a constant nor a ridge, as in the paper.
     """
     X, y = rows_of(order)
     model = KMPRegressor(
@@ -218,7 +218,7 @@ def bound_and_test(order: int, width: float, alpha: float) -> dict[str, Any]:
 
 
 def todays_regression(order: int) -> dict[str, Any]:
-    """Return test errors of models that choose their size by cross-validation."""
+    """Return the test errors of models whose size is chosen by cross-validation."""
     X, y = rows_of(order)
     A, b, B, c = X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:]
     models = {

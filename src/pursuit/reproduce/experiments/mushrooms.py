@@ -1,4 +1,4 @@
-"""Table 9.2: Mushrooms, training sets of 64 to 1024 rows."""
+"""Table 9.2: Mushrooms, with training sets of 64 to 1024 rows."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pursuit.reproduce.protocols.comparisons import mean_and_error, resampled_t_
 CODE_VERSION = 1
 
 N_FOLDS = 10
-# Atoms of a pursuit at most; the published sizes stay below.
+# Maximum number of atoms of a pursuit; the published sizes are smaller.
 MAX_SUPPORT = 200
 SEED = 0
-# Of the methods of today, the one that has tasks of its own.
+# The one of today's methods that has its own tasks.
 NYSTROEM = "Nystroem + LogisticRegression, tuned"
 
 
 @dataclass(frozen=True)
 class Published:
-    """A line of the table."""
+    """A row of the table."""
 
     kmp: float
     svm: float
@@ -58,12 +58,12 @@ NOTE = (
 
 
 def layout(size: int) -> tuple[int, int]:
-    """Return how many training sets there are and the rows of each test set."""
+    """Return the number of training sets and the number of rows of each test set."""
     return (4, 1007) if size == 1024 else (8, 503)
 
 
 def rows_of(size: int, repeat: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows to train and to test on, disjoint from those of other repeats."""
+    """Return training and test rows, disjoint from those of other repeats."""
     n_sets, n_test = layout(size)
     rows = np.random.default_rng(SEED).permutation(8124)
     tests, rest = rows[: n_sets * n_test], rows[n_sets * n_test :]
@@ -92,7 +92,7 @@ def one_repeat(size: int, repeat: int, methods: list[str]) -> dict[str, Any]:
 
 
 def one_rival(size: int, repeat: int, method: str) -> dict[str, Any]:
-    """Return test error and size of one method of today on one training set."""
+    """Return test error and size of one of today's methods on one training set."""
     bunch = datasets.load("mushrooms")
     train, test = rows_of(size, repeat)
     parts = (bunch.data[train], bunch.target[train])
@@ -118,7 +118,7 @@ def _machine(X: np.ndarray, y: np.ndarray) -> Any:
 
 def _tasks(quick: bool) -> list[Task]:
     sizes = (64, 128) if quick else tuple(TABLE)
-    # The table's SVM is the SVC that a user would tune.
+    # The table's SVM is already the SVC that a user would tune.
     left_out = ("SVC", "RVM", NYSTROEM) if quick else ("SVC", NYSTROEM)
     methods = [m for m in rivals.classifiers() if not m.startswith(left_out)]
     tasks = []
@@ -143,7 +143,7 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
 
 
 def _repeats(size: int, results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what was found on each training set, by method."""
+    """Return the results on each training set, by method."""
     sets = [name for name in results if re.fullmatch(rf"{size} rows/set \d+", name)]
     return [results[name] | results.get(f"{name}/{NYSTROEM}", {}) for name in sets]
 
@@ -158,7 +158,8 @@ def _rows(
     for method in repeats[0]:
         found = [r[method] for r in repeats if method in r]
         errors = np.array([result["error"] for result in found])
-        # Other training and test sets than Delve's, as many: twice the chance.
+        # As many training and test sets as Delve's, but different ones: the variance
+        # counts twice.
         n_published = layout(size)[0] if method in known else None
         mean, error = mean_and_error(100.0 * errors, n_published)
         printed, points = known.get(method, (None, None))
@@ -176,7 +177,7 @@ def _rows(
 
 def _test_note(size: int, published: Published, repeats: list[dict[str, Any]]) -> str:
     kmp, svm = ([r[method]["error"] for r in repeats] for method in ("KMP", "SVM"))
-    # Disjoint sets are nearly independent: an ordinary paired test.
+    # Disjoint sets are nearly independent, so an ordinary paired test applies.
     p_value = resampled_t_test(kmp, svm, test_share=0.0).p_value
     return (
         f"{size} rows: paired t-test of KMP against SVM, p {p_value:.2f} (published "

@@ -1,4 +1,4 @@
-"""Figures 11.2 and 11.3: decision surfaces in the plane, and MNIST against K."""
+"""Figures 11.2 and 11.3: decision surfaces in the plane, and errors on MNIST over K."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CODE_VERSION = 1
 
 # -- Figure 11.2 ---------------------------------------------------------------------
 
-# The paper does not give its points: two bands of the plane, irregularly sampled, on
-# both sides of the line y = SLOPE x, which is the best boundary.
+# The paper does not publish its points. These are two irregularly sampled bands on both
+# sides of the line y = SLOPE x, which is the best boundary.
 SLOPE, HALF_WIDTH, THICKNESS = 0.3, 0.2, 0.03
 FRAME = (-1.0, 1.0)
 N_POINTS = 12
@@ -45,13 +45,13 @@ def bands(n_points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _grid(resolution: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of a square grid along an axis, and all its points."""
+    """Return the positions of a square grid along an axis, and all its points."""
     steps = np.linspace(*FRAME, resolution)
     return steps, np.array(np.meshgrid(steps, steps)).reshape(2, -1).T
 
 
 def wrong_areas(n_points: int, seeds: list[int], resolution: int) -> dict[str, Any]:
-    """Measure how much of the frame is decided otherwise than by the best line."""
+    """Measure the share of the frame that is not classified as by the best line."""
     _, places = _grid(resolution)
     truth = places[:, 1] > SLOPE * places[:, 0]
     found: dict[str, list[float]] = {name: [] for name in PLANE_MODELS}
@@ -113,14 +113,14 @@ def _draw_surfaces(figure: Any, found: dict[str, Any]) -> None:
 
 CURVES = (0.0, 1.0, 10.0, 100.0)
 MOST = 120
-# Test images of one task: some 20 s of work.
+# Number of test images per task, about 20 s of work.
 ROWS = 1000
 
 
 def count_mistakes(
     sizes: list[int], first: int, n_rows: int, penalties: list[float] | None
 ) -> dict[str, Any]:
-    """Count the mistakes on some test images for every K, of HKNN or (None) CKNN."""
+    """Count the mistakes of HKNN (or CKNN, for None) on test images for every K."""
     digits = parts("mnist", sizes)
     rows = slice(first, first + n_rows)
     queries = (digits.X_test[rows], digits.y_test[rows])
@@ -151,9 +151,9 @@ def _figure_3_tasks(quick: bool) -> list[Task]:
 
 
 def _curves(results: Mapping[str, dict[str, Any]]) -> tuple[dict[str, np.ndarray], int]:
-    """Return mistakes for every K by the name of the curve, and of how many images.
+    """Return the mistakes for every K by curve, and the number of images.
 
-    Only of those that were classified by all.
+    Only images classified by all methods count.
     """
     starts = [
         {name.split("/")[1] for name in results if name.startswith(f"{key}/")}
@@ -170,7 +170,7 @@ def _curves(results: Mapping[str, dict[str, Any]]) -> tuple[dict[str, np.ndarray
     return {**curves, "CKNN": hulls[0]}, n
 
 
-# What Table 11.1 tells of the curves: K and error.
+# Points of the curves given in Table 11.1: K and error.
 KNOWN = {"HKNN, λ 10": (65, 1.26), "CKNN": (70, 1.46)}
 
 
@@ -179,7 +179,7 @@ def _figure_3_report(results: Mapping[str, dict[str, Any]]) -> Report:
     rows = []
     why = UNKNOWN if n == SIZES["mnist"][2] else FEWER
     for name, (K, figure) in KNOWN.items():
-        if len(curves[name]) < K:  # no class has so many rows
+        if len(curves[name]) < K:  # no class has that many rows
             continue
         error = percent(int(curves[name][K - 1]), n)
         label = f"{name}, K {K} (Table 11.1)"

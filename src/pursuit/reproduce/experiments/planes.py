@@ -1,4 +1,4 @@
-"""Figures 9.6 and 9.7: pursuits that can be seen in the plane."""
+"""Figures 9.6 and 9.7: pursuits in the plane."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ CODE_VERSION = 1
 
 # -- Figure 9.6 ----------------------------------------------------------------------
 
-# The figure's points are not published. These are two half rings, with a kernel wide
-# enough for its atoms to be far from orthogonal: that is where the variants differ.
+# The points of the figure are not published. These are two half rings, with a kernel
+# wide enough for its atoms to be far from orthogonal, so that the variants differ.
 POINTS, NOISE, GAMMA, BASIC_STEPS = 40, 0.1, 0.25, 100
-HARD = 1e6  # C of a machine that lets no point into its margin
+HARD = 1e6  # C of a hard-margin machine
 VARIANTS = {"basic": "basic KMP", "back-fitting": "KMP back-fitting"}
 VARIANTS |= {"pre-fitting": "KMP pre-fitting"}
 
 
 def three_variants(n_draws: int, n_test: int) -> dict[str, Any]:
-    """Return sizes, training and test errors of all models on many draws."""
+    """Return the sizes, training and test errors of all models on many draws."""
     found: dict[str, list[list[int]]] = {}
     for seed in range(n_draws):
         X, y = datasets.make_interlocked(POINTS, noise=NOISE, random_state=seed)
@@ -41,7 +41,7 @@ def three_variants(n_draws: int, n_test: int) -> dict[str, Any]:
 
 
 def one_draw(size: int) -> dict[str, Any]:
-    """Return the models on the first draw on which the machine has ``size`` points."""
+    """Return the models on the first draw where the machine has ``size`` points."""
     for seed in range(100):
         X, y = datasets.make_interlocked(POINTS, noise=NOISE, random_state=seed)
         if _n_points(SVC(C=HARD, gamma=GAMMA).fit(X, y)) == size:
@@ -58,7 +58,7 @@ def one_draw(size: int) -> dict[str, Any]:
 
 
 def _models(X: np.ndarray, y: np.ndarray, with_defaults: bool) -> dict[str, Any]:
-    """Return the fitted models; N of the pursuits is the machine's number of points."""
+    """Return the fitted models; pursuits have as many points as the machine."""
     machine = SVC(C=HARD, gamma=GAMMA).fit(X, y)
     models = {}
     for method, name in VARIANTS.items():
@@ -151,7 +151,7 @@ def _values(G: np.ndarray, X: np.ndarray, model: Mapping[str, Any]) -> np.ndarra
 
 
 def _classes(axes: Any, X: np.ndarray, y: np.ndarray, values: Any) -> None:
-    """Draw the points of two classes and the line at which a function changes sign."""
+    """Draw the points of two classes and the zero line of a function."""
     low, high = X.min(axis=0) - 0.5, X.max(axis=0) + 0.5
     sides = [np.linspace(a, b, 200) for a, b in zip(low, high, strict=True)]
     grid = np.stack(np.meshgrid(*sides), axis=-1)
@@ -167,7 +167,7 @@ def _classes(axes: Any, X: np.ndarray, y: np.ndarray, values: Any) -> None:
 # -- Figure 9.7 ----------------------------------------------------------------------
 
 # Two atoms of the dot product span all lines through the origin, and the constant is
-# always there. A ridge this small only keeps the tanh's coefficients finite.
+# always present. The tiny ridge only keeps the coefficients with tanh finite.
 LINEAR: dict[str, Any] = {
     "kernel": "linear",
     "alpha": 1e-3,
@@ -185,7 +185,7 @@ LINES: dict[str, Callable[[], Any]] = {
 
 
 def far_clusters(n_draws: int) -> dict[str, Any]:
-    """Return the training errors of lines on draws with a far cluster."""
+    """Return the training errors of lines on draws with a distant cluster."""
     wrong: dict[str, list[int]] = {name: [] for name in LINES}
     for seed in range(n_draws):
         X, y = datasets.make_far_cluster(random_state=seed)
@@ -201,7 +201,7 @@ def lines(seed: int) -> dict[str, Any]:
     found = {}
     for name, make in list(LINES.items())[:3]:
         model = make().fit(X, y)
-        # A linear function, whatever made it, by its values at three points.
+        # Recover the linear function from its values at three points.
         f = model.decision_function(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
         found[name] = [float(f[1] - f[0]), float(f[2] - f[0]), float(f[0])]
     return {"X": X.tolist(), "y": y.tolist(), "lines": found}

@@ -1,4 +1,4 @@
-"""Table 11.2: local hyperplanes and hulls of a machine's support vectors."""
+"""Table 11.2: local hyperplanes and hulls of the support vectors of an SVM."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pursuit.reproduce.wording import FEWER, labelled
 
 CODE_VERSION = 1
 
-# The machine of Table 11.1, and how many support vectors the paper's has.
+# The machine of Table 11.1, and its published number of support vectors.
 MACHINE: Params = {"sigma": 6.47, "C": 100.0}
 PUBLISHED_SUPPORT = 16712
 # Test errors in percent; K and λ were chosen on the test set.
@@ -43,10 +43,10 @@ def measure_reduced(
     published: dict[str, Params],
     penalties: Sequence[float],
 ) -> dict[str, Any]:
-    """Keep a machine's support vectors only, and classify by their subspaces.
+    """Classify by the subspaces of a machine's support vectors only.
 
-    The machine is that of all training rows, so there are no validation rows: K and λ
-    are the published ones or, beside, those of leave-one-out over training rows.
+    The machine is fitted to all training rows, so there are no validation rows: K and λ
+    are the published ones and, in addition, those by leave-one-out on training rows.
     """
     digits = parts("mnist", sizes)
     X, y = digits.everything()
@@ -98,7 +98,7 @@ def _wrong(model: Any, queries: Labelled) -> int:
 def _lowest(
     few: Labelled, test: Labelled, penalties: Sequence[float]
 ) -> dict[str, int]:
-    """Return the fewest test mistakes over all K and λ, for the note only."""
+    """Return the fewest test mistakes over all K and λ, only for the note."""
     tables = {
         "HKNN": hyperplane_mistakes(few, test, tuple(penalties), MOST),
         "CKNN": hull_mistakes(few, test, MOST),

@@ -23,14 +23,14 @@ CODE_VERSION = 1
 N_TRAIN, N_VALID, N_TEST = 300, 300, 10_000
 N_DRAWS, QUICK_DRAWS = 20, 2
 
-# Test ANLL, and the parameters of Table 13.1; σ of the second row is printed as 0.09.
+# Parameters and test ANLL of Table 13.1; σ of the second row is printed as 0.09.
 PUBLISHED: dict[str, tuple[dict[str, Any], float]] = {
     "Parzen": ({"bandwidth": 0.0173}, -1.183),
     "MParzen, d 1": ({"n_neighbors": 11, "bandwidth": 0.009}, -1.466),
     "MParzen, d 2": ({"n_neighbors": 10, "bandwidth": 0.00001}, -1.419),
 }
 MISPRINT = {"n_neighbors": 11, "bandwidth": 0.09}
-# What is compared on the validation points; the paper does not tell its grid.
+# Grid compared on the validation points; the paper does not state its own.
 NEIGHBORS = [4, 6, 8, 9, 10, 11, 12, 13, 14, 16, 20]
 WIDTHS = {
     "Parzen": np.geomspace(0.005, 0.05, 41).round(5).tolist(),
@@ -55,7 +55,7 @@ def _grid(name: str) -> dict[str, Sequence[Any]]:
 def choose(
     name: str, X: np.ndarray, X_valid: np.ndarray, grid: Mapping[str, Sequence[Any]]
 ) -> dict[str, Any]:
-    """Return the parameters of the highest validation likelihood."""
+    """Return the parameters with the highest validation likelihood."""
     settings = list(ParameterGrid(dict(grid)))
     scores = [_model(name, params).fit(X).score(X_valid) for params in settings]
     return settings[int(np.argmax(scores))]
@@ -66,9 +66,10 @@ def draw_and_measure(
 ) -> dict[str, Any]:
     """Draw the three parts, choose on the second, and measure on the third.
 
-    Returns the test ANLL of everything: chosen, published, today's, defaults, truth.
+    Returns the test ANLL of the chosen and published parameters, today's methods, the
+    defaults and the true density.
     """
-    # Threads cost more than they bring on 300 points.
+    # Threads do not pay on 300 points.
     with limited(1):
         return _measured(*_parts(seed, sizes), grids, seed)
 
@@ -101,7 +102,7 @@ def _parts(
 
 
 class _MeanScore:
-    """Scikit-learn's kernel density, whose own score is a sum and not a mean."""
+    """Wrap scikit-learn's kernel density, whose own score is a sum and not a mean."""
 
     def __init__(self, bandwidth: float):
         self.density = KernelDensity(bandwidth=bandwidth)
@@ -173,7 +174,7 @@ def _table_report(results: Mapping[str, dict[str, Any]]) -> Report:
 
 
 def _row(label: str, values: np.ndarray, published: float | None) -> Row:
-    # The published figure is of one draw.
+    # The published figure is from one draw.
     mean, error = mean_and_error(values, None if published is None else 1)
     return Row(label, "test ANLL", mean, error, published, why=WHY, digits=3)
 
@@ -214,7 +215,7 @@ SHOWN = ("Parzen", "MParzen, d 1")
 def levels(
     seed: int, sizes: list[int], grids: dict[str, Any], resolution: int
 ) -> dict[str, Any]:
-    """Measure the region where a density is above 1: its area, and new points in it."""
+    """Measure the region where a density exceeds 1: its area, and new points in it."""
     with limited(1):
         return _levels(*_parts(seed, sizes), grids, resolution) | {
             "seed": seed,

@@ -1,4 +1,4 @@
-"""The survey: every set at hand, this library beside tuned SVM and RVM."""
+"""Survey of all available data sets: this library compared with tuned SVM and RVM."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def _machine(X: np.ndarray, y: np.ndarray) -> Any:
 
 
 def _logistic(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return a pursuit with probabilities; of many classes, by one held-out part.
+    """Return a pursuit with probabilities; one held-out part for many classes.
 
-    A Newton method at each step makes it slow: 50 points at most.
+    It has at most 50 points, as a Newton method at each step makes it slow.
     """
     selection = "cv" if len(np.unique(y)) == 2 else "validation"
     return _kmp(
@@ -69,13 +69,13 @@ METHODS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "KMP, logistic": _logistic,
 }
 MACHINE, RVM, DEFAULT, LAPLACIAN, LOGISTIC = METHODS
-# Of the default and the Laplacian kernel the one of lower held-out loss: no fit more.
+# The default or the Laplacian kernel, by held-out loss; no additional fit is needed.
 TUNED = "KMP, tuned"
 SHOWN = (MACHINE, RVM, DEFAULT, TUNED, LOGISTIC)
 
 
 def measure(name: str, split: int, method: str) -> dict[str, Any]:
-    """Return error, log-loss, points and times of one method on one split."""
+    """Return error, log-loss, number of points and times of one method on one split."""
     plan = SETS[name]
     p = problem(name, split, plan)
     _warm_up(method, plan.is_class)
@@ -99,20 +99,20 @@ def measure(name: str, split: int, method: str) -> dict[str, Any]:
 
 
 def _held_out_loss(model: Any) -> float | None:
-    """Return the lowest loss of a pursuit on the rows its folds held out."""
+    """Return the lowest held-out loss of a pursuit."""
     trials = getattr(model, "search_", None)
     return trials and min(float(np.min(trial["errors"])) for trial in trials)
 
 
 @cache
 def _warm_up(method: str, is_class: bool) -> None:
-    """Let a method compile what it compiles, once a process, before it is timed."""
+    """Compile the code of a method, once per process, before it is timed."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     METHODS[method](X, X[:, 0] > 0 if is_class else X[:, 0])
 
 
 def _log_loss(model: Any, p: Problem) -> float | None:
-    """Return the log-loss; a machine is calibrated first, apart from its fit's time."""
+    """Return the log-loss; a machine is calibrated first, outside the measured time."""
     if isinstance(model, SVC):
         cv = rivals.folds(p.y, True)
         model = CalibratedClassifierCV(model, ensemble=False, cv=cv).fit(p.X, p.y)
@@ -167,7 +167,7 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
 
 
 def _better(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of lower held-out loss, with the time that both fits took."""
+    """Return the result with the lower held-out loss, with the time of both fits."""
     chosen = min(one, other, key=lambda result: result["held_out"])
     return {**chosen, "fit_seconds": one["fit_seconds"] + other["fit_seconds"]}
 
@@ -189,7 +189,7 @@ def _mean(splits: Sequence[dict[str, Any]], field: str) -> float:
 
 
 def _points(splits: Sequence[dict[str, Any]]) -> float:
-    """Return the mean number of points; a constant, which has none, counts as one."""
+    """Return the mean number of points; a constant model counts as one point."""
     return max(_mean(splits, "size"), 1.0)
 
 
@@ -220,7 +220,7 @@ NOTE = (
 
 
 def _summary(sets: Found | Mapping[str, Any], method: str, kind: str) -> str:
-    """Return one line: where a method is at or below the machine's error, and sizes."""
+    """Return a sentence on how often a method is as good as the machine, and sizes."""
     both = [m for m in sets.values() if method in m and MACHINE in m]
     if not both:
         return ""

@@ -1,4 +1,4 @@
-"""Table 9.3: four small sets in random thirds, 50 times."""
+"""Table 9.3: four small data sets in random thirds, 50 times."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ N_SPLITS = 50
 N_RIVAL_SPLITS = 10
 C = (0.02, 0.05, 0.07, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 100.0)
 METHODS = ("SVM", "KMP-mse", "KMP-tanh")
-# Steps of KMP-tanh at most; no choice by validation comes near.
+# Maximum number of steps of KMP-tanh; validation chooses far fewer.
 TANH_STEPS = 100
 TANH_TARGET = 0.65
 
 
 @dataclass(frozen=True)
 class Published:
-    """A set's line of the table: width, decimals; error, size and p-value a method."""
+    """A row of the table: width, decimals; error, size and p-value for each method."""
 
     title: str
     sigma: float
@@ -96,11 +96,11 @@ SETS = {
 
 
 def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a set as it was most likely given to the methods.
+    """Return a data set with its most likely scaling.
 
-    The scaling is not stated; of the usual ones these came nearest in trials, with the
-    widths of the thesis: Sonar and Ionosphere raw, Wisconsin's complete rows in
-    [-1, 1], Pima standardised.
+    The thesis does not state it. Of the usual ones, these came closest with the widths
+    of the thesis: Sonar and Ionosphere raw, the complete rows of Wisconsin in [-1, 1],
+    Pima standardized.
     """
     bunch = datasets.load(name)
     complete = ~np.isnan(bunch.data).any(axis=1)
@@ -138,7 +138,7 @@ class _Parts:
 
 
 def _machine(parts: _Parts, gamma: float) -> SVC:
-    """Return the machine of lowest validation error, of these the smallest."""
+    """Return the machine of lowest validation error; ties go to the smallest."""
     machines = [SVC(C=c, gamma=gamma).fit(parts.X, parts.y) for c in C]
 
     def order(machine: SVC) -> tuple[float, int]:
@@ -149,10 +149,10 @@ def _machine(parts: _Parts, gamma: float) -> SVC:
 
 
 def _pursuit(method: str, parts: _Parts, gamma: float) -> Any:
-    """Return the pursuit of the size of lowest loss on the validation rows.
+    """Return the pursuit at the size of lowest validation loss.
 
-    "Early stopping" is taken over the whole path: a path's validation loss has many
-    small local minima.
+    "Early stopping" takes the minimum over the whole path, because the validation loss
+    has many small local minima.
     """
     is_tanh = method == "KMP-tanh"
     settings = {"loss": "squared-tanh", "method": "back-fitting"} if is_tanh else {}
@@ -170,7 +170,7 @@ def _pursuit(method: str, parts: _Parts, gamma: float) -> Any:
 
 
 def todays_methods(name: str, split: int, methods: list[str]) -> dict[str, Any]:
-    """Return how methods of today do, which tune themselves on two of the thirds."""
+    """Return the results of today's methods, tuned on two of the thirds."""
     X, y = rows_of(name)
     parts = thirds(len(y), split)
     rows, test = np.concatenate([parts.train, parts.validation]), parts.test

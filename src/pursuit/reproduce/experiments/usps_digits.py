@@ -1,4 +1,4 @@
-"""Table 9.1: USPS, each digit against the others."""
+"""Table 9.1: USPS, each digit against the rest."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from pursuit.reproduce.wording import chance
 
 CODE_VERSION = 1
 
-# The kernel and C of the support vector experiments that the thesis repeats; with the
-# images smoothed they gave its numbers of errors in trials.
+# Kernel and C of the support vector experiments that the thesis repeats; on smoothed
+# images they reproduce its numbers of errors.
 GAMMA = 1.0 / (0.3 * 256)
 MACHINE_C = 20.0
 SIZES = (274, 104, 377, 361, 334, 388, 236, 235, 342, 263)
@@ -56,7 +56,7 @@ def _digits(n_rows: int | None) -> tuple[np.ndarray, ...]:
 
 
 def one_digit(digit: int, size: int, n_rows: int | None) -> dict[str, Any]:
-    """Return the test errors of the table's methods on one digit against the others."""
+    """Return the test errors of the table's methods on one digit against the rest."""
     X, labels, X_test, labels_test = _digits(n_rows)
     y, y_test = labels == digit, labels_test == digit
     machine = SVC(C=MACHINE_C, gamma=GAMMA).fit(X, y)
@@ -78,7 +78,7 @@ def one_digit(digit: int, size: int, n_rows: int | None) -> dict[str, Any]:
 def _centres(
     X: np.ndarray, y: np.ndarray, size: int, seed: int
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of Gaussians on k-means centres, weights by least squares."""
+    """Return a function of Gaussians on k-means centers, weighted by least squares."""
     centers = KMeans(size, n_init=1, random_state=seed).fit(X).cluster_centers_
 
     def design(X: np.ndarray) -> np.ndarray:
@@ -88,13 +88,13 @@ def _centres(
     return lambda X_new: design(X_new) @ coef
 
 
-# -- methods of today: all ten classes at once ----------------------------------------
+# -- today's methods: all ten classes at once -----------------------------------------
 
 
 def _chosen(
     makers: Mapping[Any, Callable[[], Any]], X: np.ndarray, y: np.ndarray
 ) -> Any:
-    """Return the model that errs least on the last seventh, fitted to all rows."""
+    """Return the model that is best on the last seventh, fitted to all rows."""
     cut = len(X) * 6 // 7
     wrong = {
         setting: np.mean(make().fit(X[:cut], y[:cut]).predict(X[cut:]) != y[cut:])
@@ -131,7 +131,7 @@ TODAY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "SVC, tuned": _svc,
     "KNeighborsClassifier, tuned": _neighbors,
     "Nystroem (500) + LogisticRegression, tuned": _nystroem,
-    # One held-out part instead of five folds: a fifth of the time.
+    # One held-out part instead of five folds takes a fifth of the time.
     "KMPClassifier(max_support=400, selection='validation')": lambda X, y: (
         KMPClassifier(max_support=400, selection="validation", random_state=0).fit(X, y)
     ),
@@ -140,7 +140,7 @@ TODAY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
 
 
 def all_digits(method: str, n_rows: int | None) -> dict[str, Any]:
-    """Return a method's errors on the ten classes, and digit against the others."""
+    """Return a method's errors on the ten classes, and on digits against the rest."""
     X, y, X_test, y_test = _digits(n_rows)
     model, seconds = rivals.timed(lambda: TODAY[method](X, y))
     prediction = model.predict(X_test)

@@ -1,1 +1,1 @@
-"""What experiments fit: the papers' methods, and those of today, tuned."""
+"""Methods of the experiments: those of the papers, and tuned methods of today."""

@@ -1,9 +1,8 @@
-"""One-versus-rest support vector machines of many rows, exactly, by chunks.
+"""Exact one-versus-rest support vector machines on many rows, by chunking.
 
-The machine of one class is solved on some rows; rows that it puts inside the margin are
-added, the worst first, until there are none (chunking; Osuna, Freund and Girosi, 1997).
-The solution is that of all rows, at the cost of the kernel's columns of some thousands
-of them.
+The machine of one class is solved on some rows; rows inside its margin are added, the
+worst first, until there are none (Osuna, Freund and Girosi, 1997). The solution is that
+of all rows, at the cost of some thousand columns of the kernel matrix.
 """
 
 from __future__ import annotations
@@ -16,22 +15,22 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-# Up to this many rows, all are taken at once; else so many at first, drawn at random.
+# Up to this many rows, all are used at once; otherwise so many random ones at first.
 ALL_ROWS = 8000
 FIRST_ROWS = 3000
-# Rows added at a time, at most.
+# Maximum number of rows added at a time.
 MORE_ROWS = 2000
-# How far inside the margin counts: libsvm's own tolerance.
+# Tolerance of the margin, as in libsvm.
 TOLERANCE = 1e-3
-# Columns kept from one class to the next, at most, in bytes.
+# Maximum bytes of columns kept from one class to the next.
 KEPT = 2 << 30
-# Kernel values computed at a time.
+# Number of kernel values computed at a time.
 BLOCK = 1 << 25
 
 
 @dataclass(frozen=True)
 class Machines:
-    """A machine for each class, ``f_c(x) = Σ α_ci exp(-|x - x_i|²/σ²) + b_c``.
+    """One machine per class, ``f_c(x) = Σ α_ci exp(-|x - x_i|²/σ²) + b_c``.
 
     Attributes
     ----------
@@ -39,7 +38,7 @@ class Machines:
     support : ndarray of shape (n,)
         Rows that are support vectors of any machine.
     X : ndarray of shape (n, d)
-        These rows.
+        Support vectors.
     coefficients : ndarray of shape (n, C)
     intercepts : ndarray of shape (C,)
     sigma : float
@@ -62,13 +61,13 @@ class Machines:
         return np.concatenate(parts) + self.intercepts
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the class of the highest value."""
+        """Return the class with the highest value."""
         return self.classes[self.decision_function(X).argmax(axis=1)]
 
 
 @dataclass(frozen=True)
 class OneVersusRest:
-    """What is to be fitted: width σ of ``exp(-|x - z|²/σ²)``, and C."""
+    """Settings of the machines: width σ of ``exp(-|x - z|²/σ²)``, and C."""
 
     sigma: float
     C: float
@@ -79,9 +78,9 @@ class OneVersusRest:
 
 
 class Columns:
-    """Columns of the kernel matrix, computed when they are first asked for.
+    """Columns of the kernel matrix, computed on demand.
 
-    They are kept in single precision, as libsvm keeps its own.
+    They are stored in single precision, as in libsvm.
     """
 
     def __init__(self, X: np.ndarray, sigma: float):
@@ -89,18 +88,18 @@ class Columns:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all columns."""
+        """Drop all columns."""
         self.rows = np.empty(0, dtype=np.intp)
         self._blocks: list[np.ndarray] = []
         self._gram: np.ndarray | None = None
 
     @property
     def nbytes(self) -> int:
-        """Memory that the columns take."""
+        """Number of bytes of the columns."""
         return sum(block.nbytes for block in self._blocks)
 
     def add(self, rows: np.ndarray) -> None:
-        """Compute the columns of these rows, none of which must be there."""
+        """Compute the columns of these rows, which must not be present yet."""
         block = np.empty((len(rows), len(self.X)), dtype=np.float32)
         step = max(1, BLOCK // max(1, len(rows)))
         for a in range(0, len(self.X), step):
@@ -111,7 +110,7 @@ class Columns:
         self.rows = np.append(self.rows, rows)
 
     def gram(self) -> np.ndarray:
-        """Return the kernel matrix of the rows whose columns are there."""
+        """Return the kernel matrix of the rows whose columns are present."""
         if self._gram is None:
             self._gram = np.empty((len(self.rows), len(self.rows)))
             first = 0
@@ -121,7 +120,7 @@ class Columns:
         return self._gram
 
     def combine(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return the sum (l,) of the columns, each times its coefficient."""
+        """Return the weighted sum (l,) of the columns."""
         cuts = np.cumsum([len(block) for block in self._blocks])[:-1]
         parts = np.split(coefficients.astype(np.float32), cuts)
         pairs = zip(parts, self._blocks, strict=True)
@@ -134,7 +133,7 @@ class Columns:
 def fit(
     X: np.ndarray, y: np.ndarray, sigma: float, C: float, columns: Columns | None = None
 ) -> Machines:
-    """Fit a machine of each class against the rest.
+    """Fit a machine for each class against the rest.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ def fit(
     C : float
         Box constraint.
     columns : Columns, optional
-        Of these rows and this width, from an earlier fit with another C.
+        Columns for these rows and this width, from an earlier fit with another C.
 
     Returns
     -------
@@ -188,7 +187,7 @@ def _solve(
 
 
 def _start(columns: Columns, sign: np.ndarray) -> None:
-    """See to it that there are columns to begin with, of both classes."""
+    """Ensure that there are columns of both classes to start with."""
     if columns.nbytes > KEPT:
         columns.clear()
     if len(columns.rows) and len(np.unique(sign[columns.rows])) == 2:
@@ -202,7 +201,7 @@ def _first_rows(sign: np.ndarray) -> np.ndarray:
     if n <= ALL_ROWS:
         return np.arange(n)
     drawn = np.random.default_rng(0).permutation(n)[:FIRST_ROWS]
-    # Rare classes: at least one row of each sign.
+    # At least one row of each sign, also for rare classes.
     each = [np.flatnonzero(sign == s)[0] for s in (-1.0, 1.0)]
     return np.unique(np.append(drawn, each))
 
@@ -217,9 +216,9 @@ def choose(
     sigmas: Sequence[float],
     Cs: Sequence[float],
 ) -> list[dict[str, Any]]:
-    """Return the validation mistakes of every width and C, the best first.
+    """Return the validation mistakes of every width and C, best first.
 
-    Of equal ones the smallest C, then the largest width, is the best.
+    Ties go to the smallest C, then to the largest width.
     """
     (X, y), (X_valid, y_valid) = train, validation
     found = []

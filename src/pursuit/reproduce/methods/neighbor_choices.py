@@ -1,4 +1,4 @@
-"""Numbers of neighbours, penalties and widths chosen by validation rows."""
+"""Choose numbers of neighbors, penalties and widths on validation rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import machines
 Labelled = tuple[np.ndarray, np.ndarray]
 Params = dict[str, Any]
 
-# Every number of neighbours up to these is compared: by KNN, by the others.
+# Largest numbers of neighbors compared: by KNN, and by the other methods.
 MOST_VOTES, MOST = 10, 80
 
 
@@ -37,7 +37,7 @@ def subspace_mistakes(
 ) -> Table:
     """Return the errors on queries for every K up to ``most`` and some penalties.
 
-    One search, and for each penalty one factor a neighbourhood.
+    The cost is one search and, for each penalty, one factor per neighborhood.
     """
     (X, y), (Z, labels) = train, queries
     classes, codes = np.unique(y, return_inverse=True)
@@ -74,9 +74,9 @@ def hull_mistakes(train: Labelled, queries: Labelled, most: int) -> Table:
 
 
 def neighbour_mistakes(train: Labelled, queries: Labelled, most: int) -> np.ndarray:
-    """Return how many queries KNN gets wrong, for every K up to ``most``.
+    """Return the number of mistakes of KNN for every K up to ``most``.
 
-    Equal votes go to the lowest label, as in scikit-learn.
+    Ties go to the lowest label, as in scikit-learn.
     """
     (X, y), (Z, labels) = train, queries
     classes, codes = np.unique(y, return_inverse=True)
@@ -92,18 +92,18 @@ def neighbour_mistakes(train: Labelled, queries: Labelled, most: int) -> np.ndar
 
 @dataclass(frozen=True)
 class Choice:
-    """What validation rows choose.
+    """Parameters chosen on validation rows.
 
     Attributes
     ----------
     params : dict
-        The parameters with the fewest mistakes.
+        Parameters with the fewest mistakes.
     errors : int
-        So many.
+        Number of their mistakes.
     published_errors : int or None
-        Mistakes of the published parameters, where they were compared.
+        Number of mistakes of the published parameters, if these were compared.
     table : list
-        Mistakes of everything that was compared.
+        Mistakes of all parameters compared.
     """
 
     params: Params
@@ -117,7 +117,7 @@ def _at(wrong: np.ndarray, K: int) -> int | None:
 
 
 def choose_neighbours(train: Labelled, valid: Labelled, published: Params) -> Choice:
-    """Choose the K of KNN; of equal ones the smallest."""
+    """Choose the K of KNN; ties go to the smallest."""
     wrong = neighbour_mistakes(train, valid, MOST_VOTES)
     best = int(wrong.argmin())
     at = _at(wrong, published["K"])
@@ -127,7 +127,7 @@ def choose_neighbours(train: Labelled, valid: Labelled, published: Params) -> Ch
 def choose_hyperplanes(
     train: Labelled, valid: Labelled, published: Params, penalties: Sequence[float]
 ) -> Choice:
-    """Choose K and λ; of equal ones the smallest K, then the largest λ."""
+    """Choose K and λ; ties go to the smallest K, then to the largest λ."""
     table = hyperplane_mistakes(train, valid, tuple(penalties), MOST)
     wrong = np.rint(table.errors * table.n_samples).astype(int)
     j, k = table.best()
@@ -138,7 +138,7 @@ def choose_hyperplanes(
 
 
 def choose_hulls(train: Labelled, valid: Labelled, published: Params) -> Choice:
-    """Choose the K of CKNN; of equal ones the smallest."""
+    """Choose the K of CKNN; ties go to the smallest."""
     table = hull_mistakes(train, valid, MOST)
     wrong = np.rint(table.errors[0] * table.n_samples).astype(int)
     best = int(wrong.argmin())
@@ -154,7 +154,7 @@ def choose_machine(
     Cs: Sequence[float],
     n_rows: int,
 ) -> Choice:
-    """Choose σ and C with the first ``n_rows`` training rows."""
+    """Choose σ and C with machines fitted to the first ``n_rows`` training rows."""
     X, y = train
     trials = machines.choose((X[:n_rows], y[:n_rows]), valid, sigmas, Cs)
     of = {(t["sigma"], t["C"]): t["errors"] for t in trials}

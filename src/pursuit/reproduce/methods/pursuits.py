@@ -1,7 +1,7 @@
-"""Pursuits as the thesis ran them: the constant is one more atom to choose from.
+"""Pursuits as in the thesis, with the constant as one more candidate.
 
-The estimators add a constant that is always present. In the thesis it takes its turn:
-in trials its tables came out so.
+The estimators add a constant that is always present. In the thesis it must be chosen
+like any other atom: only so were its tables reproduced in experiments.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def fit_pursuit(
     X : ndarray of shape (l, d)
         Training points.
     y : ndarray of shape (l,)
-        Two classes.
+        Labels of two classes.
     gamma : float
-        Of the kernel exp(-gamma d^2).
+        Inverse squared width of the kernel exp(-gamma d^2); larger is narrower.
     n_steps : int
-        Atoms at most.
+        Maximum number of atoms.
     **settings
-        For `KMPClassifier`.
+        Further parameters of `KMPClassifier`.
     """
     model = KMPClassifier(
         dictionary=OneKernel(Gaussian(gamma)) + Constant(),

@@ -1,4 +1,4 @@
-"""The methods that a user would pick today, tuned on the training rows alone."""
+"""Methods that a user would choose today, tuned on the training rows only."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from sklearn.svm import SVC, SVR
 
 from pursuit import KMPClassifier
 
-# Searched; widths are multiples of one over the median squared distance.
+# Grids of the searches; gammas are multiples of 1 over the median squared distance.
 C = (0.1, 1.0, 10.0, 100.0, 1000.0)
 WIDTHS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 EPSILONS = (0.01, 0.1, 0.3)  # times the standard deviation of the targets
 RVM_WIDTHS, RVM_ROWS, RVM_STEPS = (1 / 4, 1.0, 4.0), 600, 500
 NEIGHBORS = (1, 3, 5, 7, 9, 11, 15, 21, 31)
 N_FOLDS = 5
-# Rows from which the median distance is taken.
+# Number of rows from which the median distance is computed.
 MEDIAN_ROWS = 1000
 
 
 def median_gamma(X: np.ndarray) -> float:
-    """Return one over the median squared distance (of distinct rows, if 0)."""
+    """Return 1 over the median squared distance (of distinct rows, if that is 0)."""
     rows = np.random.default_rng(0).permutation(len(X))[:MEDIAN_ROWS]
     squares = pdist(X[rows], "sqeuclidean")
     return float(1.0 / (np.median(squares) or np.median(squares[squares > 0])))
 
 
 def folds(y: np.ndarray, is_class: bool, n_folds: int = N_FOLDS) -> Any:
-    """Return folds for a search, the classes balanced as far as they allow."""
+    """Return folds for a search, with balanced classes if possible."""
     if not is_class:
         return KFold(n_folds, shuffle=True, random_state=0)
     rarest = int(np.unique(y, return_counts=True)[1].min())
@@ -61,7 +61,7 @@ def searched(
     scoring: str | None = None,
     n_folds: int = N_FOLDS,
 ) -> Any:
-    """Return the model fitted with the parameters that cross-validation likes best."""
+    """Return the model fitted with the best parameters by cross-validation."""
     is_class = y.dtype.kind != "f"
     chosen = scoring or ("accuracy" if is_class else "neg_mean_squared_error")
     cv = folds(y, is_class, n_folds)
@@ -70,16 +70,16 @@ def searched(
 
 
 def tuned_svc(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return an SVC with C and width by 5-fold cross-validation."""
+    """Return an SVC with C and gamma by 5-fold cross-validation."""
     widths = [factor * median_gamma(X) for factor in WIDTHS]
     return searched(SVC(cache_size=500), {"C": C, "gamma": widths}, X, y)
 
 
 def tuned_svr(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return an SVR with C, width and epsilon by 5-fold cross-validation.
+    """Return an SVR with C, gamma and epsilon by 5-fold cross-validation.
 
-    The largest C is left out: it takes longest, and trials on California housing never
-    chose it.
+    The largest C is left out: it is the slowest, and was never chosen on California
+    housing.
     """
     widths = [factor * median_gamma(X) for factor in WIDTHS]
     spread = float(y.std())
@@ -92,7 +92,7 @@ def tuned_svr(X: np.ndarray, y: np.ndarray) -> Any:
 
 
 def tuned_neighbors(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return nearest neighbours, number and weighting by cross-validation."""
+    """Return nearest neighbors with number and weighting by cross-validation."""
     is_class = y.dtype.kind != "f"
     model = KNeighborsClassifier() if is_class else KNeighborsRegressor()
     at_most = len(X) * (N_FOLDS - 1) // N_FOLDS
@@ -107,7 +107,7 @@ def tuned_neighbors(X: np.ndarray, y: np.ndarray) -> Any:
 def tuned_nystroem(
     X: np.ndarray, y: np.ndarray, n_components: int = 100, scoring: str | None = None
 ) -> Any:
-    """Return logistic regression on random landmarks, C and width by 5 folds."""
+    """Return logistic regression on random landmarks, with C and gamma by 5 folds."""
     n_components = min(n_components, len(X) * (N_FOLDS - 1) // N_FOLDS - 1)
     steps = [
         ("map", Nystroem(n_components=n_components, random_state=0)),
@@ -121,7 +121,7 @@ def tuned_nystroem(
     return searched(Pipeline(steps), grid, X, y, scoring)
 
 
-# What is compared on USPS. A loose tolerance stops before the large values of C tell.
+# Grid for USPS. A looser tolerance would stop before large values of C take effect.
 USPS_LANDMARKS: dict[str, list[Any]] = {
     "nystroem__gamma": [1 / 128, 1 / 64, 1 / 32],
     "logisticregression__C": [1.0, 10.0, 100.0, 1000.0],
@@ -130,7 +130,7 @@ USPS_LANDMARKS: dict[str, list[Any]] = {
 
 
 def landmark_regression(n_rows: int, n_components: int = 500) -> Any:
-    """Return logistic regression on random landmarks, to be tuned elsewhere."""
+    """Return untuned logistic regression on random landmarks."""
     landmarks = Nystroem(n_components=min(n_components, n_rows), random_state=0)
     return make_pipeline(landmarks, LogisticRegression(tol=1e-3, max_iter=1000))
 
@@ -141,10 +141,10 @@ def has_rvm() -> bool:
 
 
 def tuned_rvm(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return a relevance vector machine with its width by cross-validation.
+    """Return a relevance vector machine with gamma by cross-validation.
 
-    By 5 folds, for many rows or classes by one held-out quarter. Its steps are limited
-    to 500, within which most fits end; it has no other parameter.
+    There are 5 folds, or one held-out quarter for many rows or classes. Its steps are
+    limited to 500, within which most fits end; it has no other parameter.
     """
     from fastrvm import RVC, RVR
 
@@ -164,7 +164,7 @@ def _one_part(y: np.ndarray, is_class: bool) -> Any:
     return ShuffleSplit(1, test_size=0.25, random_state=0)
 
 
-# What a user would pick for classes; each is made by the training rows alone.
+# Classifiers that a user would choose; each is made from the training rows only.
 CLASSIFIERS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "SVC, tuned": tuned_svc,
     "KNeighborsClassifier, tuned": tuned_neighbors,
@@ -182,14 +182,14 @@ def classifiers() -> list[str]:
 def judged(
     name: str, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray
 ) -> dict[str, Any]:
-    """Return a classifier's test error, its points and the seconds its tuning took."""
+    """Return a classifier's test error, number of points and seconds of tuning."""
     model, seconds = timed(lambda: CLASSIFIERS[name](X, y))
     error = float(np.mean(model.predict(X_test) != y_test))
     return {"error": error, "size": n_points(model), "seconds": seconds}
 
 
 def n_points(model: Any) -> int | None:
-    """Return how many training points a model keeps, where it tells."""
+    """Return the number of training points that a model keeps, if known."""
     if isinstance(model, Pipeline):
         return n_points(model[0])
     for name in ("relevance_", "component_indices_"):
@@ -197,11 +197,11 @@ def n_points(model: Any) -> int | None:
             return len(getattr(model, name))
     if hasattr(model, "n_support_"):
         return int(np.sum(model.n_support_))
-    return getattr(model, "n_samples_fit_", None)  # nearest neighbours keep all
+    return getattr(model, "n_samples_fit_", None)  # nearest neighbors keep all
 
 
 def timed(action: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what an action gives, and the seconds it took."""
+    """Return the result of an action and its duration in seconds."""
     start = time.perf_counter()
     found = action()
     return found, time.perf_counter() - start

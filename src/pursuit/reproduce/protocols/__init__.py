@@ -1,1 +1,1 @@
-"""On which rows experiments fit, choose and test, and how they compare."""
+"""Protocols: rows for training, validation and test, and statistical comparisons."""

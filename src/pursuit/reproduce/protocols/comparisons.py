@@ -1,4 +1,4 @@
-"""How the papers compare methods: a paired test, means and their standard errors."""
+"""Comparisons of methods: a paired test, means and their standard errors."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class TTest:
 def resampled_t_test(a: Any, b: Any, test_share: float) -> TTest:
     r"""Compare two methods over random splits of one data set.
 
-    The corrected resampled t-test: :math:`t = \bar d / \sqrt{(1/J + q) s^2}` with J - 1
-    degrees of freedom, for differences d over J splits and q the number of test rows
-    over that of training rows. The term q stands for the overlap of the splits, without
-    which the test finds differences where there are none.
+    This is the corrected resampled t-test, :math:`t = \bar d / \sqrt{(1/J + q) s^2}`
+    with J - 1 degrees of freedom, for differences d over J splits, where q is the ratio
+    of test to training rows. The term q accounts for the overlap of the splits, without
+    which the test finds differences that do not exist.
 
     Parameters
     ----------
     a, b : array-like of shape (n_splits,)
         Errors of the two methods on the same splits.
     test_share : float
-        q.
+        Ratio q of test to training rows.
 
     Returns
     -------
@@ -54,16 +54,16 @@ def resampled_t_test(a: Any, b: Any, test_share: float) -> TTest:
 def mean_and_error(
     values: Any, n_published: int | None = None
 ) -> tuple[float, float | None]:
-    """Return a mean over splits and a standard error, None of a single split.
+    """Return the mean over splits and its standard error, None for a single split.
 
     Parameters
     ----------
     values : array-like of shape (n_splits,)
-        What was measured on each split.
+        Measurement on each split.
     n_published : int, optional
-        Of how many splits the published figure is the mean. The error is then that of
-        the difference of both means, which differ by the choice of the splits only:
-        the data are the same.
+        Number of splits of the published mean. The error is then that of the difference
+        of both means, which differ only by the choice of the splits: the data are the
+        same.
     """
     values = np.asarray(values, dtype=np.float64)
     if len(values) < 2:

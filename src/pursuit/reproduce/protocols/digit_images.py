@@ -1,4 +1,4 @@
-"""USPS and MNIST as chapters 11 and 13 use them, in three parts."""
+"""USPS and MNIST in three parts, as in chapters 11 and 13."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from scipy.ndimage import gaussian_filter
 
 from pursuit import datasets
 
-# Rows of each part: to train on, to validate on, to test on. The papers' validation
-# rows are the last of the training file.
+# Numbers of training, validation and test rows. In the papers, the validation rows are
+# the last of the training file.
 SIZES = {"usps": [6291, 1000, 2007], "mnist": [50000, 10000, 10000]}
 QUICK_SIZES = {"usps": [1000, 300, 300], "mnist": [3000, 500, 500]}
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Images and labels to train on, to validate on and to test on."""
+    """Images and labels for training, validation and test."""
 
     X: np.ndarray
     y: np.ndarray
@@ -27,7 +27,7 @@ class Parts:
     y_test: np.ndarray
 
     def everything(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the final model is fitted to: training and validation rows."""
+        """Return the training and validation rows, for the final model."""
         X = np.concatenate([self.X, self.X_valid])
         return X, np.concatenate([self.y, self.y_valid])
 
@@ -35,9 +35,9 @@ class Parts:
 def parts(name: str, sizes: list[int]) -> Parts:
     """Return digits in parts of these sizes.
 
-    USPS is smoothed, MNIST scaled to [0, 1]: raw USPS gives other errors (5.63 % for
-    the nearest neighbour). Training rows are the first, validation rows the last of the
-    training file, test rows the first of the test file.
+    USPS is smoothed, as raw USPS gives other errors (5.63 % for the nearest neighbor);
+    MNIST is scaled to [0, 1]. Training rows are the first, validation rows the last of
+    the training file, test rows the first of the test file.
     """
     n_train, n_valid, n_test = sizes
     data = datasets.load(name)
@@ -61,8 +61,8 @@ def _scaled(name: str, X: np.ndarray) -> np.ndarray:
 def smoothed(images: np.ndarray, background: float = -1.0) -> np.ndarray:
     """Smooth square images, rows of pixels, by a Gaussian of 0.75 pixel.
 
-    USPS was smoothed so before the experiments of chapters 9, 11 and 13; outside the
-    image there is background.
+    USPS was smoothed like this for the experiments of chapters 9, 11 and 13; outside
+    the image there is background.
     """
     side = int(np.sqrt(images.shape[1]))
     raised = images.reshape(-1, side, side) - background
@@ -71,5 +71,5 @@ def smoothed(images: np.ndarray, background: float = -1.0) -> np.ndarray:
 
 
 def percent(errors: int, n: int) -> float:
-    """Return a share in percent, cut after two decimals as the tables are."""
+    """Return a share in percent, truncated to two decimals as in the tables."""
     return errors * 10000 // n / 100

@@ -1,4 +1,4 @@
-"""Rows drawn at random, as the thesis draws them."""
+"""Random splits, as in the thesis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Thirds:
-    """Rows to train on, to validate on and to test on."""
+    """Rows for training, validation and test."""
 
     train: np.ndarray
     validation: np.ndarray
@@ -19,8 +19,8 @@ class Thirds:
 def thirds(n_rows: int, seed: int) -> Thirds:
     """Split rows at random into three parts of equal size (thesis §9.5.3).
 
-    Classes are not balanced, as nothing in the text says so. What is left over by the
-    division goes to the test part.
+    Classes are not balanced, as the text does not say so. The remainder of the division
+    goes to the test part.
     """
     rows = np.random.default_rng(seed).permutation(n_rows)
     third = n_rows // 3

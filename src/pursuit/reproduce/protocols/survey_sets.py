@@ -1,4 +1,4 @@
-"""The sets of the survey, and their rows to train and to test on."""
+"""Data sets of the survey, with their training and test rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MAX_TEST = 5000
 
 @dataclass(frozen=True)
 class Plan:
-    """How a set becomes training and test rows.
+    """How a data set is split into training and test rows.
 
-    Sets that come with splits keep them; the others are drawn at random, two thirds to
-    train on. There are at most ``n_train`` training rows. ``scale`` divides the inputs;
-    None standardises them by the training rows. ``with_rvm`` is False where a relevance
-    vector machine for each class takes minutes to choose and fit.
+    Published splits are used if they exist; otherwise two thirds of the rows, drawn at
+    random, are for training. There are at most ``n_train`` training rows. ``scale``
+    divides the inputs; None standardizes them by the training rows. ``with_rvm`` is
+    False if a relevance vector machine for each class takes minutes to tune and fit.
     """
 
     n_train: int = 1000
@@ -34,7 +34,8 @@ class Plan:
     with_rvm: bool = True
 
 
-# Smallest first. The names before the last two are those of pursuit.datasets.
+# Names that begin with "sklearn" are sets that scikit-learn ships, the others those of
+# pursuit.datasets.
 SETS = {
     "nutrimouse": Plan(),
     "thyroid": Plan(),
@@ -69,7 +70,7 @@ QUICK = ("thyroid", "sonar", "heart", "ionosphere", "sklearn diabetes")
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Scaled rows to train and to test on."""
+    """Scaled training and test rows."""
 
     X: np.ndarray
     y: np.ndarray
@@ -78,7 +79,7 @@ class Problem:
 
 
 def problem(name: str, split: int, plan: Plan) -> Problem:
-    """Return one split of a set, the same whatever else is run."""
+    """Return one split of a data set, independent of other runs."""
     X, y, own = rows_of(name, plan)
     seed = zlib.crc32(f"{name}{split}".encode())
     train, test = _split(y, own, split, plan, seed)
@@ -99,7 +100,7 @@ def problem(name: str, split: int, plan: Plan) -> Problem:
 
 
 def rows_of(name: str, plan: Plan) -> tuple[Any, np.ndarray, list[Any]]:
-    """Return inputs, targets and own splits, incomplete rows left out."""
+    """Return inputs, targets and published splits, without incomplete rows."""
     if name in SHIPPED:
         X, y = SHIPPED[name](return_X_y=True)
         return X, y, []
@@ -135,7 +136,7 @@ def _split(
 def _sample(
     rows: np.ndarray, y: np.ndarray, size: int, plan: Plan, seed: int
 ) -> np.ndarray:
-    """Return at most ``size`` of the rows, each class in its proportion."""
+    """Return at most ``size`` of the rows, stratified by class."""
     if len(rows) <= size:
         return rows
     labels = y[rows] if plan.is_class else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil
@@ -12,6 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 from pursuit.bounds.subspaces import compression_penalty
 from pursuit.functions import Columns, Functions, KernelFunctions
 from pursuit.kernels import Kernel
@@ -120,10 +120,9 @@ class Choosing:
         if reason == "interrupted":
             if not choice.n_steps:
                 raise KeyboardInterrupt
-            warnings.warn(
+            warn(
                 f"The fit was interrupted after {choice.n_steps} points; the model is "
-                "the one found so far.",
-                stacklevel=4,
+                "the one found so far."
             )
         return reason
 

@@ -8,7 +8,6 @@ for the best neighbours and directions, on a fine one around the best.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 from pursuit.kernels.distances import paired_rows, squared_distances
 
 from ._frames import Frame
@@ -111,7 +111,7 @@ def search(
         bar.show(len(neighbours) + 1, best=_best(leaders).score)
     best = _best(leaders)
     if bandwidth is None and best.bandwidth < lowest_width(widths):
-        warn_of_no_width(6)
+        warn_of_no_width()
     return best, trials
 
 
@@ -120,15 +120,13 @@ def lowest_width(widths: np.ndarray) -> float:
     return float(widths[0]) * 2.0 ** (0.5 - FARTHEST)
 
 
-def warn_of_no_width(depth: int) -> None:
-    """Warn that the narrowest width was the best, so many calls below the user's."""
-    warnings.warn(
+def warn_of_no_width() -> None:
+    """Warn that the narrowest width was the best."""
+    warn(
         "The leave-one-out likelihood grows as bandwidth goes to 0: the rows lie in a "
         "plane of fewer dimensions than there are features (a constant column, or one "
         "that depends on others), or are nearly equal in pairs. bandwidth_ is the "
-        "narrowest width that was tried. Drop such columns or rows, or give bandwidth.",
-        UserWarning,
-        stacklevel=depth,
+        "narrowest width that was tried. Drop such columns or rows, or give bandwidth."
     )
 
 

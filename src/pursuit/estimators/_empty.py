@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from pursuit._warnings import warn
 from pursuit.fitting import REASONS, Fit
 
 # Functions with values below this have squares that underflow.
@@ -61,11 +61,10 @@ def _warn_if_narrow(values: np.ndarray) -> None:
     largest = np.maximum(values.max(axis=0), _SMALLEST_VALUE)
     shares = 1.0 / np.maximum(np.square(values / largest).sum(axis=0), 1.0)
     if len(values) > 2 and np.median(shares) > _MOST:
-        warnings.warn(
+        warn(
             "The model has no support points: on held-out rows nothing was better than "
             "the constant. Each of its functions is next to nothing on all training "
             "rows but one, where it is largest, so it says nothing of others: try a "
             "smaller gamma or degree, features of comparable scale (StandardScaler), "
-            "or another kernel.",
-            stacklevel=6,
+            "or another kernel."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import product
 from typing import Any
 
@@ -21,6 +20,7 @@ from pursuit._parameters import (
 )
 from pursuit._progress import Progress
 from pursuit._rows import distinct_rows, row_digests
+from pursuit._warnings import warn
 from pursuit.densities._frames import Frame
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.search import (
@@ -189,12 +189,10 @@ class LocalGaussianDensity(ScoredDensity):
     def _checked_log_mass(self) -> float:
         log_mass, error = self._log_mass(10_000, random_numbers(self.random_state))
         if not error <= _LARGEST_ERROR:
-            warnings.warn(
+            warn(
                 f"The mass that normalize=True divides by has a relative standard "
                 f"error of {error:.2g}: use a smaller width, normalizer() with more "
-                "samples, or normalize=False.",
-                UserWarning,
-                stacklevel=3,
+                "samples, or normalize=False."
             )
         return log_mass
 
@@ -233,7 +231,7 @@ class LocalGaussianDensity(ScoredDensity):
                 break
         best = self._best()
         if len(sigmas) > 1 and best["bandwidth"] < lowest_width(sigmas):
-            warn_of_no_width(5)
+            warn_of_no_width()
         return best["width"], best["bandwidth"]
 
     def _compare(self, width: float, sigmas: np.ndarray, rows: np.ndarray) -> None:

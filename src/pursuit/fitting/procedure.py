@@ -8,7 +8,6 @@ size        chosen on its path
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 from pursuit.bounds.paths import Training, bound_curve, positions_of
 from pursuit.engine.problem import Problem, Steps
 from pursuit.engine.pursuit import Pursuit
@@ -157,11 +157,10 @@ def _pursue(
         n_steps = sum(p.n_steps for p in pursuits)
         if not n_steps:
             raise KeyboardInterrupt
-        warnings.warn(
+        warn(
             f"The fit was interrupted after {n_steps} steps; the model is the one "
             "found so far. Press Ctrl-C twice within two seconds to end what is around "
-            "the fit too.",
-            stacklevel=4,
+            "the fit too."
         )
     return pursuits
 

@@ -7,7 +7,6 @@ ridge.  In trials this chose as well as the whole grid, for a fraction of its pu
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +17,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 from pursuit.engine.atoms import Atoms
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
@@ -61,10 +61,9 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> list[Trial]:
         except SearchInterrupted:
             if not trials:
                 raise KeyboardInterrupt from None
-            warnings.warn(
+            warn(
                 "The search was interrupted; the best of the widths and ridges "
-                "compared so far is used.",
-                stacklevel=7,
+                "compared so far is used."
             )
     return trials
 

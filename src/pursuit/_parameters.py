@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.utils import check_random_state
 
@@ -87,20 +88,20 @@ def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ())
     )
 
 
-def thread_limit(n_jobs: Any) -> int:
-    """Return the most threads that ``n_jobs`` allows; None and -1 set no limit."""
-    if n_jobs is None or (is_whole(n_jobs, -1) and n_jobs == -1):
-        return 1 << 30
-    return int(whole_number("n_jobs", n_jobs, 1, (None, -1)))
+def thread_count(n_jobs: Any, default: int | None = None) -> int:
+    """Return how many threads ``n_jobs`` means: -1 all processors, -2 all but one ...
 
-
-def check_jobs(n_jobs: Any) -> None:
-    """Raise a ValueError unless ``n_jobs`` is what joblib takes."""
-    if n_jobs is not None and not (is_whole(n_jobs, -(1 << 30)) and n_jobs != 0):
+    ``default`` is what None means; if it is not given, what joblib makes of it.
+    """
+    if n_jobs is None and default is not None:
+        return default
+    is_count = is_number(n_jobs) and isinstance(n_jobs, WHOLE) and n_jobs != 0
+    if n_jobs is not None and not is_count:
         raise ValueError(
             f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for all "
             "processors, or None; not 0."
         )
+    return int(effective_n_jobs(n_jobs))
 
 
 def random_numbers(random_state: Any) -> np.random.RandomState:

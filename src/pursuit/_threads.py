@@ -18,6 +18,9 @@ from typing import Any
 from numba import get_num_threads
 from threadpoolctl import ThreadpoolController
 
+# More threads than any machine has: where it stands, only BLAS's own limit counts.
+NO_LIMIT = 1 << 30
+
 _lock = Lock()
 # The numbers of threads that BLAS is held to now, one for each who holds it.
 _held: list[int] = []

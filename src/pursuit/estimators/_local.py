@@ -17,7 +17,9 @@ from pursuit._parameters import (
     check_squares,
     is_word,
     random_numbers,
+    thread_count,
 )
+from pursuit._threads import allowed_threads
 from pursuit.neighbors.leave_one_out import error_table, temperature
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut, from_graph
@@ -36,7 +38,6 @@ from ._local_parameters import (
     limited_threads,
     reference_rows,
     rows_left_out_together,
-    thread_count,
     without_weights,
 )
 from ._targets import class_codes
@@ -325,7 +326,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             unit=float(np.sqrt(self._variance)),
             tangents_of=None if self.tangents is None else self._tangents_of,
             memory=budget(self.max_memory),
-            n_threads=thread_count(self.n_jobs),
+            n_threads=thread_count(self.n_jobs, default=allowed_threads()),
             verbose=self.verbose,
         )
 

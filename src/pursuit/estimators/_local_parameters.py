@@ -9,21 +9,20 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from pursuit._memory import budget
 from pursuit._parameters import (
-    check_jobs,
     check_verbose,
     is_number,
     random_numbers,
+    thread_count,
     whole_number,
 )
 from pursuit._rows import distinct_rows
-from pursuit._threads import allowed_threads, limited
+from pursuit._threads import limited
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -53,14 +52,6 @@ def without_weights(others: str) -> Callable[[Fit], Fit]:
         return cast(Fit, fit_without)
 
     return decorate
-
-
-def thread_count(n_jobs: int | None) -> int:
-    """Return how many threads to use; None: as many as BLAS may."""
-    if n_jobs is None:
-        return allowed_threads()
-    check_jobs(n_jobs)
-    return int(effective_n_jobs(n_jobs))
 
 
 def limited_threads(n_jobs: int | None) -> Any:

@@ -16,10 +16,11 @@ from pursuit._parameters import (
     is_word,
     positive_number,
     random_numbers,
-    thread_limit,
+    thread_count,
     whole_number,
 )
 from pursuit._rows import distinct_rows, row_digests
+from pursuit._threads import NO_LIMIT
 from pursuit.densities._frames import Frame
 from pursuit.densities.downdates import Models
 from pursuit.densities.left_out import LeftOut, leave_out, n_near_for
@@ -111,7 +112,7 @@ class LocalGaussianMixture(ScoredDensity):
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
-        limit = thread_limit(self.n_jobs)
+        limit = thread_count(self.n_jobs, default=NO_LIMIT)
         memory = budget(self.max_memory)
         data = _Training.of(X, weight)
         check_bandwidth(bandwidth, data.frame)

@@ -9,7 +9,6 @@ import numpy as np
 from pursuit._parameters import (
     check_choice,
     check_flag,
-    check_jobs,
     check_verbose,
     finite_number,
     is_number,
@@ -18,6 +17,7 @@ from pursuit._parameters import (
     positive_number,
     probability,
     row_count,
+    thread_count,
     whole_number,
 )
 from pursuit.bounds.paths import KINDS, BoundRule, check_rule, default_kind
@@ -38,7 +38,7 @@ def check_words(estimator: Any) -> None:
     whole_number("degree", estimator.degree, 1)
     finite_number("coef0", estimator.coef0)
     probability("validation_fraction", estimator.validation_fraction)
-    check_jobs(estimator.n_jobs)
+    thread_count(estimator.n_jobs)
     check_verbose(estimator.verbose)
     if estimator.selection == "loo" and estimator.method == "basic":
         raise ValueError(

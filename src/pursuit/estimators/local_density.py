@@ -15,11 +15,12 @@ from pursuit._parameters import (
     check_verbose,
     positive_number,
     random_numbers,
-    thread_limit,
+    thread_count,
     whole_number,
 )
 from pursuit._progress import Progress
 from pursuit._rows import distinct_rows, row_digests
+from pursuit._threads import NO_LIMIT
 from pursuit._warnings import warn
 from pursuit.densities._frames import Frame
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
@@ -169,7 +170,7 @@ class LocalGaussianDensity(ScoredDensity):
         whole_number("n_components", self.n_components, 0, (None,))
         check_flag("normalize", self.normalize)
         budget(self.max_memory)
-        thread_limit(self.n_jobs)
+        thread_count(self.n_jobs)
         random_numbers(self.random_state)
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
@@ -271,7 +272,7 @@ class LocalGaussianDensity(ScoredDensity):
             float(np.clip(width / self._frame.unit, 1e-120, 1e120)),
             self.n_components,
             budget(self.max_memory),
-            thread_limit(self.n_jobs),
+            thread_count(self.n_jobs, default=NO_LIMIT),
         )
 
     @property

@@ -9,7 +9,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
-from pursuit._parameters import check_scale, check_squares, is_word, random_numbers
+from pursuit._parameters import (
+    check_scale,
+    check_squares,
+    is_word,
+    random_numbers,
+    thread_count,
+)
+from pursuit._threads import allowed_threads
 from pursuit.neighbors.leave_one_out import Table
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
@@ -22,7 +29,6 @@ from ._local_parameters import (
     check_shared,
     limited_threads,
     rows_left_out_together,
-    thread_count,
     without_weights,
 )
 from ._targets import as_numbers
@@ -266,7 +272,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             unit=1.0,
             tangents_of=None,
             memory=budget(self.max_memory),
-            n_threads=thread_count(self.n_jobs),
+            n_threads=thread_count(self.n_jobs, default=allowed_threads()),
             verbose=self.verbose,
         )
         more = 3 * 8 * self._values.shape[1] * len(penalties) * most

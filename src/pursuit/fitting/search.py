@@ -16,6 +16,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from pursuit._parameters import thread_count
 from pursuit._progress import Progress
 from pursuit._warnings import warn
 from pursuit.engine.atoms import Atoms
@@ -101,7 +102,7 @@ def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Function
 
 def compare(plan: Plan, X: Any, problems: list[Problem], pairs: Pairs) -> list[Trial]:
     """Return a trial for each dictionary and ridge."""
-    n_jobs = min(effective_n_jobs(plan.n_jobs), len(pairs))
+    n_jobs = min(thread_count(plan.n_jobs), len(pairs))
     if n_jobs <= 1:
         found = [_trials(plan, X, problems, *pair) for pair in pairs]
     else:

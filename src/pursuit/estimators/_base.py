@@ -29,7 +29,7 @@ from pursuit.path import Path, SeparatePaths
 from ._callbacks import CallbackSupport, StepReporter
 from ._empty import tell_why_empty
 from ._inputs import validate_data
-from ._learning import is_precomputed
+from ._learning import takes_kernel_matrix
 from ._planning import Task, make_plan
 
 
@@ -300,7 +300,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         )
 
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
-        is_pairwise = is_precomputed(self)
+        is_pairwise = takes_kernel_matrix(self)
         accepted = "csr" if self._accepts_sparse else False
         given = X
         X, y = validate_data(
@@ -322,7 +322,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     @property
     def _takes_matrix(self) -> bool:
         """Whether X holds values of the functions."""
-        return is_precomputed(self) or getattr(self.dictionary, "is_matrix", False)
+        return takes_kernel_matrix(self) or getattr(self.dictionary, "is_matrix", False)
 
     @property
     def _accepts_sparse(self) -> bool:
@@ -333,7 +333,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
-        tags.input_tags.pairwise = is_precomputed(self)
+        tags.input_tags.pairwise = takes_kernel_matrix(self)
         return tags
 
 

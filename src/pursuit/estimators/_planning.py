@@ -22,11 +22,11 @@ from . import _settings
 from ._learning import (
     dictionary_of,
     feature_names,
-    is_precomputed,
     labels,
     learned,
     relearner,
     sets_of_atoms,
+    takes_kernel_matrix,
 )
 from ._splits import check_groups, held_out_rows
 
@@ -92,7 +92,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     rng = random_numbers(estimator.random_state)
     seed = 0 if estimator.random_state is None else _drawn_seed(rng)
     dictionary = dictionary_of(estimator)
-    contents = None if is_precomputed(estimator) else task.X
+    contents = None if takes_kernel_matrix(estimator) else task.X
     distinct, set_of_row = distinct_rows(contents, task.weight)
     turns = _turns(contents, distinct, seed)
     drawn, n_redrawn = _candidates(estimator, contents, distinct, turns, rng)

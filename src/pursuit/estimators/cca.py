@@ -27,11 +27,11 @@ from pursuit._parameters import (
 from pursuit.components.canonical import correlations, variates
 from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
+from pursuit.kernels.given import is_precomputed
 
 from ._components import (
     PARAMETERS,
     choosing,
-    is_precomputed,
 )
 from ._inputs import validate_data
 from ._views import (

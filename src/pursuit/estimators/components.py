@@ -39,13 +39,13 @@ from pursuit.components.choosing import (
 from pursuit.components.preimages import has_preimages, preimages
 from pursuit.components.subspaces import SubspacePath
 from pursuit.expansions import kernel_blocks
+from pursuit.kernels.given import is_precomputed
 
 from ._components import (
     PARAMETERS,
     bound_kernel,
     check_square_or_support,
     choosing,
-    is_precomputed,
 )
 from ._inputs import validate_data
 

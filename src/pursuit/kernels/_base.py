@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -79,6 +79,10 @@ class Kernel(BaseEstimator):
         )
         bound._check()
         return bound
+
+    def with_gamma(self, gamma: float) -> Self:
+        """Return the kernel with another width."""
+        return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
 
     def _bound(self, name: str, value: Any, X: Any, sample_weight: Any) -> Any:
         if isinstance(value, Kernel):

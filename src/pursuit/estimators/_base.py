@@ -24,7 +24,7 @@ from pursuit.fitting.plan import Plan
 from pursuit.fitting.search import as_table
 from pursuit.functions import Functions
 from pursuit.losses import as_loss
-from pursuit.path import Path, SeparatePaths
+from pursuit.path import Path, SeparatePaths, joined
 
 from ._callbacks import CallbackSupport, StepReporter
 from ._empty import tell_why_empty
@@ -157,7 +157,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         return model
 
     def _attributes(self, found: Fit) -> dict[str, Any]:
-        path = _joined(found.paths)
+        path = joined(found.paths)
         return {
             "path_": path,
             "alpha_": found.alpha,
@@ -168,8 +168,13 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         }
 
     def _recorded(
-        self, path: Any, plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray
-    ) -> Any:
+        self,
+        path: Path | SeparatePaths,
+        plan: Plan,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray,
+    ) -> Path | SeparatePaths:
         """Return the path with what its bounds need of the training rows."""
         counted, n_candidates = np.flatnonzero(weight > 0), len(plan.labels)
         functions, place = self._path_functions, _places(path)
@@ -184,11 +189,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             training = Training(Y[:, counted], none, n_candidates, plan.is_class)
             return replace(path, record=TrainingRecord(values, training, counted))
 
-        if isinstance(path, Path):
-            return recorded(path, Y)
-        return SeparatePaths(
-            tuple(recorded(p, Y[t : t + 1]) for t, p in enumerate(path.paths))
-        )
+        ends = np.cumsum([p.n_outputs for p in path.paths])
+        parts = zip(path.paths, np.split(Y, ends[:-1]), strict=True)
+        return joined([recorded(p, own) for p, own in parts])
 
     def _set_attributes(self, attributes: dict[str, Any]) -> None:
         for name, value in attributes.items():
@@ -239,16 +242,15 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         predictions need: pickle that for deployment.
         """
         check_is_fitted(self, "dual_coef_")
-        sizes: Any = self._sizes
         if n is not None:
             n = whole_between("n", n, 0, len(self.path_), "the length of the path")
-            sizes = [n] * len(sizes)
-        is_one = isinstance(self.path_, Path)
+        cut = self.path_.truncate(self._sizes if n is None else n)
         model = copy.copy(self)
-        model.path_ = _forgetful(self.path_.truncate(sizes[0] if is_one else sizes))
+        # What predictions need does not hold the training rows.
+        model.path_ = joined([replace(path, record=None) for path in cut.paths])
         model._path_functions = self._functions_of(model.path_.support)
         model._set_attributes(_ended(model.path_))
-        if any(p.stop_reason == "truncated" for p in _parts(model.path_)):
+        if any(p.stop_reason == "truncated" for p in cut.paths):
             model.stop_reason_ = REASONS["truncated"]
         return model
 
@@ -337,11 +339,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         return tags
 
 
-def _sized(path: Any, sizes: Sequence[int]) -> dict[str, Any]:
+def _sized(path: Path | SeparatePaths, sizes: Sequence[int]) -> dict[str, Any]:
     """Return the fitted attributes that depend on the size."""
-    support, coef, intercept = path.coefficients(
-        sizes[0] if isinstance(path, Path) else sizes
-    )
+    support, coef, intercept = path.coefficients(sizes)
     return {
         "support_": support,
         "dual_coef_": coef,
@@ -351,26 +351,11 @@ def _sized(path: Any, sizes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _ended(path: Any) -> dict[str, Any]:
+def _ended(path: Path | SeparatePaths) -> dict[str, Any]:
     """Return the fitted attributes of all that is on the path."""
-    return {**_sized(path, [len(p) for p in _parts(path)]), "n_iter_": len(path)}
+    return {**_sized(path, [len(p) for p in path.paths]), "n_iter_": len(path)}
 
 
-def _parts(path: Any) -> tuple[Path, ...]:
-    return (path,) if isinstance(path, Path) else path.paths
-
-
-def _places(path: Any) -> dict[int, int]:
+def _places(path: Path | SeparatePaths) -> dict[int, int]:
     """Return where each atom stands in the path's support."""
     return {int(atom): j for j, atom in enumerate(path.support)}
-
-
-def _forgetful(path: Any) -> Any:
-    """Return the path without its hold on the training rows."""
-    if isinstance(path, Path):
-        return replace(path, record=None)
-    return SeparatePaths(tuple(replace(p, record=None) for p in path.paths))
-
-
-def _joined(paths: list[Path]) -> Path | SeparatePaths:
-    return paths[0] if len(paths) == 1 else SeparatePaths(tuple(paths))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -218,7 +218,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
 
     # -- sizes ---------------------------------------------------------------------
 
-    def truncate(self, n: int | None = None) -> Any:
+    def truncate(self, n: int | None = None) -> Self:
         """Return a model of size ``n`` from the same path, without another fit.
 
         Parameters

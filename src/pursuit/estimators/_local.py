@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -62,7 +62,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
     # -- fitting -------------------------------------------------------------------
 
     @without_weights("KMPClassifier and DensityClassifier")
-    def fit(self, X: Any, y: Any, graph: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, graph: Any = None) -> Self:
         """Keep the reference points; choose by leave-one-out what is to be chosen.
 
         Parameters
@@ -299,8 +299,29 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             one for left-out training points, so the probabilities are calibrated as a
             whole; they do not come from a model of the classes' densities.
         """
-        found = scores(*self._distances(X, graph))
-        return softmax(-found / self.temperature_, axis=1)
+        return softmax(self._logits(X, graph), axis=1)
+
+    @available_if(_has_temperature)
+    def predict_log_proba(self, X: Any, graph: Any = None) -> np.ndarray:
+        """Return the logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+        graph : sparse matrix of shape (n_samples, n_training_samples), optional
+            As in :meth:`distances`.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            Of :meth:`predict_proba`; finite even where these round to 0, and minus
+            infinity for a class without a neighbor in `graph`.
+        """
+        return log_softmax(self._logits(X, graph), axis=1)
+
+    def _logits(self, X: Any, graph: Any) -> np.ndarray:
+        return -scores(*self._distances(X, graph)) / self.temperature_
 
     def _distances(self, X: Any, graph: Any) -> tuple[np.ndarray, np.ndarray]:
         X = self._validated(X)

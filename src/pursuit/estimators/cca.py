@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -255,13 +255,13 @@ class SparseKernelCCA(  # noqa: D101
         self.x_support_vectors_, self.y_support_vectors_ = x_points, y_points
         self.stop_reason_ = REASONS[path.stop_reason]
 
-    def truncate(self, n: int) -> SparseKernelCCA:
+    def truncate(self, n: int | None = None) -> Self:
         """Return the model of the first ``n`` pairs, without choosing again.
 
         Parameters
         ----------
-        n : int
-            From 1 to ``n_support_``.
+        n : int, optional
+            From 1 to ``n_support_``, which is meant if none is given.
 
         Returns
         -------
@@ -270,7 +270,8 @@ class SparseKernelCCA(  # noqa: D101
             training rows; this one is left as it is.
         """
         check_is_fitted(self, "x_weights_")
-        n = whole_between("n", n, 1, self.n_support_, "the number of chosen pairs")
+        size = self.n_support_ if n is None else n
+        n = whole_between("n", size, 1, self.n_support_, "the number of chosen pairs")
         model = copy.copy(self)
         for name in ("correlations_", "_gaps"):
             if hasattr(model, name):

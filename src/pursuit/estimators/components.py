@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -262,13 +262,13 @@ class SparseKernelPCA(  # noqa: D101
         self.support_vectors_ = points
         self.stop_reason_ = REASONS[path.stop_reason]
 
-    def truncate(self, n: int) -> SparseKernelPCA:
+    def truncate(self, n: int | None = None) -> Self:
         """Return the transformer of the first ``n`` points, without another fit.
 
         Parameters
         ----------
-        n : int
-            From 1 to ``n_support_``.
+        n : int, optional
+            From 1 to ``n_support_``, which is meant if none is given.
 
         Returns
         -------
@@ -276,7 +276,8 @@ class SparseKernelPCA(  # noqa: D101
             A fitted copy with at most ``n`` components; this one is left as it is.
         """
         check_is_fitted(self, "components_")
-        n = whole_between("n", n, 1, self.n_support_, "the number of chosen points")
+        size = self.n_support_ if n is None else n
+        n = whole_between("n", size, 1, self.n_support_, "the number of chosen points")
         model = copy.copy(self)
         points = self.support_vectors_
         model._set_path(

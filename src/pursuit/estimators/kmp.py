@@ -411,8 +411,11 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         logarithms : ndarray of shape (n_samples, n_classes)
             Of :meth:`predict_proba`.
         """
+        values = self._values(X)
+        if hasattr(self._loss, "log_probabilities"):
+            return self._loss.log_probabilities(values.T).T
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._probabilities(values))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the function values of the models of sizes 1, 2, ... on the path.

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 # Types of whole numbers.
 WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
-# Features that vary, but by less than this, have squares that underflow.
-_SMALLEST_SPREAD = 1e-140
+# What is not 0, but below this, has a square that underflows.
+SMALLEST_TO_SQUARE = 1e-140
 
 
 def is_number(value: Any) -> bool:
@@ -37,11 +37,19 @@ def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
     raise ValueError(f"{name}={value!r} must be a positive finite number{also}.")
 
 
-def number_from_zero(name: str, value: Any) -> float:
-    """Return a finite number of at least 0 as float."""
-    if is_number(value) and 0 <= value < np.inf:
+def number_from_zero(
+    name: str, value: Any, words: tuple[str, ...] = (), most: float = np.inf
+) -> Any:
+    """Return a finite number from 0 to ``most`` as float, or a word as it is."""
+    if isinstance(value, str) and value in words:
+        return value
+    if is_number(value) and 0 <= value <= most and value < np.inf:
         return float(value)
-    raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
+    upper = "" if most == np.inf else f" and at most {most:g}"
+    also = "".join(f" or {word!r}" for word in words)
+    raise ValueError(
+        f"{name}={value!r} must be a finite number of at least 0{upper}{also}."
+    )
 
 
 def probability(name: str, value: Any) -> float:
@@ -169,7 +177,7 @@ def check_scale(X: Any, name: str = "X") -> None:
     """
     check_squares(X, name)
     spread = _spread(X)
-    if 0 < spread < _SMALLEST_SPREAD:
+    if 0 < spread < SMALLEST_TO_SQUARE:
         raise ValueError(
             f"{name} varies by {spread:.3g} at most, whose square underflows: scale it "
             "up, for the fit and for predictions."

@@ -16,7 +16,7 @@ BLOCK = 128
 # Features up to which covariances are used rather than Gram matrices.
 FEW_FEATURES = 8
 # Largest coordinate, in a frame, at which there is a density above 0.
-FARTHEST = 1e150
+LARGEST_COORDINATE = 1e150
 # Largest error of a log-density, in nats, that a fast form may be feared to have.
 LARGEST_ERROR = 1e-8
 EPS = float(np.finfo(np.float64).eps)
@@ -121,7 +121,7 @@ def finished(top: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 def are_far(Z: np.ndarray) -> np.ndarray:
     """Return which rows are so far from the origin that squares may overflow."""
-    return ~(np.abs(Z).max(axis=1) <= FARTHEST)
+    return ~(np.abs(Z).max(axis=1) <= LARGEST_COORDINATE)
 
 
 def mass_of_others(counts: np.ndarray) -> np.ndarray:

@@ -16,7 +16,6 @@ from sklearn.exceptions import NotFittedError
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_verbose,
-    is_number,
     random_numbers,
     thread_count,
     whole_number,
@@ -81,16 +80,6 @@ def check_search(search: Any) -> None:
     raise ValueError(
         f"search={search!r} must have the methods fit and kneighbors, or be None."
     )
-
-
-def check_penalty(penalty: Any) -> None:
-    """Raise a ValueError unless ``penalty`` is a number or a known word."""
-    is_known = isinstance(penalty, str) and penalty in ("scale", "auto")
-    if not is_known and not (is_number(penalty) and 0 <= penalty < np.inf):
-        raise ValueError(
-            f"penalty={penalty!r} must be a finite number of at least 0, 'scale' or "
-            "'auto'."
-        )
 
 
 def checked_graph(graph: Any, n_rows: int, n_columns: int) -> Any:

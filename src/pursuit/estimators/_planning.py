@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from pursuit._memory import budget
-from pursuit._parameters import WHOLE, is_word, random_numbers, row_count
+from pursuit._parameters import (
+    WHOLE,
+    is_word,
+    number_from_zero,
+    random_numbers,
+    row_count,
+)
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Sample
@@ -123,7 +129,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
         method=estimator.method,
         backfit_every=int(estimator.backfit_every),
         fit_intercept=sample.fit_intercept,
-        tol=_settings.number("tol", estimator.tol, low=0.0, high=1.0),
+        tol=number_from_zero("tol", estimator.tol, most=1.0),
         max_steps=_settings.max_steps(estimator, len(distinct), len(middle)),
         is_class=task.is_class,
         is_shared=task.is_shared,
@@ -232,8 +238,9 @@ def _selection(estimator: Any, n_distinct: int) -> str | None:
 
 def _alphas(alpha: Any, task: Task, dictionary: Functions) -> list[float]:
     """Return the ridges to compare, or the only one."""
-    if not is_word(alpha, "cv"):
-        return [_settings.number("alpha", alpha, low=0.0, word="cv")]
+    alpha = number_from_zero("alpha", alpha, ("cv",))
+    if alpha != "cv":
+        return [alpha]
     # A kernel s times as large has coefficients s times as small.
     scale = dictionary.scale(task.X, task.weight)
     scale = scale if 0 < scale < np.inf else 1.0

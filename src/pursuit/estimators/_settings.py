@@ -11,9 +11,8 @@ from pursuit._parameters import (
     check_flag,
     check_verbose,
     finite_number,
-    is_number,
     is_whole,
-    is_word,
+    number_from_zero,
     positive_number,
     probability,
     row_count,
@@ -70,20 +69,6 @@ def check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
         )
 
 
-def number(
-    name: str, value: Any, low: float, high: float = np.inf, word: str | None = None
-) -> float:
-    """Return a number in the range; ``word`` is what may be said instead of one."""
-    if not is_number(value) or not low <= value <= high or not np.isfinite(value):
-        upper = "" if high == np.inf else f" and at most {high:g}"
-        instead = "" if word is None else f", or {word!r}"
-        raise ValueError(
-            f"{name}={value!r} must be a finite number of at least {low:g}{upper}"
-            f"{instead}."
-        )
-    return float(value)
-
-
 def wanted_steps(estimator: Any, n_distinct: int) -> int:
     """Return how many steps are wanted, even if there are fewer candidates."""
     value = estimator.max_support
@@ -101,9 +86,7 @@ def max_steps(estimator: Any, n_distinct: int, n_candidates: int) -> int:
 
 def tolerance(value: Any) -> float | str:
     """Return how much worse than the best a smaller size may be."""
-    if is_word(value, "1se"):
-        return "1se"
-    return number("size_tolerance", value, low=0.0, word="1se")
+    return number_from_zero("size_tolerance", value, ("1se",))
 
 
 def patience(value: Any, selection: str | None) -> Patience:

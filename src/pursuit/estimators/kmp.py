@@ -29,8 +29,8 @@ from ._targets import (
     n_targets,
 )
 from ._weights import (
-    check_class_count,
     check_sample_weight,
+    check_weighted_classes,
     class_weights,
 )
 
@@ -340,7 +340,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):  # noqa: D101
         weight = check_sample_weight(sample_weight, len(codes))
         of_class = class_weights(self.class_weight, self.classes_, codes, weight)
         weight = weight * of_class[codes]
-        check_class_count(weight, codes)
+        check_weighted_classes(self.classes_, codes, weight)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
         kind = {"is_class": True, "is_shared": is_shared}

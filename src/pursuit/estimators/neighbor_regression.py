@@ -13,6 +13,7 @@ from pursuit._parameters import (
     check_scale,
     check_squares,
     is_word,
+    number_from_zero,
     random_numbers,
     thread_count,
 )
@@ -25,7 +26,6 @@ from pursuit.neighbors.subspaces import Hyperplanes, class_variance, reconstruct
 from ._inputs import validate_data
 from ._local_parameters import (
     MOST_NEIGHBORS,
-    check_penalty,
     check_shared,
     limited_threads,
     rows_left_out_together,
@@ -178,7 +178,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_shared(self, least_left_out=1)
-        check_penalty(self.penalty)
+        number_from_zero("penalty", self.penalty, ("scale", "auto"))
 
     def _choose(self) -> None:
         n, penalties = len(self._points), self._penalties()

@@ -15,6 +15,7 @@ from pursuit._parameters import (
     is_word,
 )
 from pursuit._rows import distinct_rows, row_digests
+from pursuit.densities.search import LEFT_OUT_ROWS
 from pursuit.densities.smoothing import (
     class_mean_products,
     squared_distances_to_means,
@@ -27,10 +28,8 @@ from ._inputs import validate_data
 from ._targets import as_numbers, class_codes
 from ._weights import check_sample_weight
 
-# Widths that gamma="loo" compares, as multiples of the median rule's, and the rows it
-# leaves out at most.
+# Widths that gamma="loo" compares, as multiples of the median rule's.
 LOO_MULTIPLES = tuple(2.0**e for e in range(-4, 11))
-LEFT_OUT_ROWS = 1000
 # The narrowest range that holds all widths that are numbers.
 _WIDTHS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 

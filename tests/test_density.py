@@ -482,7 +482,7 @@ def test_the_scale_of_weights_changes_no_search(scale):
     plain = ManifoldParzen().fit(X)
     scaled = ManifoldParzen().fit(X, sample_weight=np.full(60, scale))
     assert scaled.n_neighbors_ == plain.n_neighbors_
-    assert scaled._gaussians.neighbourhoods.indices.shape[1] == plain.n_neighbors_
+    assert scaled._gaussians.neighbors.indices.shape[1] == plain.n_neighbors_
     assert_allclose(scaled.score_samples(Z), plain.score_samples(Z), rtol=1e-10)
     weight = np.arange(60) % 3
     weighted = ManifoldParzen().fit(X, sample_weight=weight)

@@ -16,7 +16,7 @@ from pursuit.bounds.subspaces import compression_penalty
 from pursuit.functions import Columns, Functions, KernelFunctions
 from pursuit.kernels import Kernel
 
-from .deflation import Steps, View, run
+from .deflation import GreedyChoice, View, run
 from .subspaces import SubspacePath, mean_products
 from .variance import LOOKS_EACH, MOST, DrawnVariance, LargestVariance
 
@@ -103,7 +103,9 @@ class Choosing:
         atoms = _functions(kernel, points).on(points, room)
         return View(atoms, squares, self.max_steps, self.tol)
 
-    def run(self, choice: Steps, stop: Callable[[], str | None], view: View) -> str:
+    def run(
+        self, choice: GreedyChoice, stop: Callable[[], str | None], view: View
+    ) -> str:
         """Take steps to their end, with a progress bar; return why they ended."""
         total = view.residual.sum()
         with Progress(self.max_steps, "choosing", self.verbose, "point") as progress:

@@ -141,7 +141,7 @@ class View:
             )
 
 
-class Steps:
+class GreedyChoice:
     """The steps taken by a criterion."""
 
     def __init__(self, max_steps: int) -> None:
@@ -170,7 +170,7 @@ class Steps:
 
 
 def run(
-    choice: Steps,
+    choice: GreedyChoice,
     max_steps: int,
     stop: Callable[[], str | None] = lambda: None,
 ) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from pursuit.engine.ties import first_largest
 
 from ._loops import choose_among, deflate_pool
-from .deflation import DRIFT, Steps, View
+from .deflation import DRIFT, GreedyChoice, View
 
 # A pooled column whose residual fell below this share of what it was when it was
 # fetched lost digits with it, and is fetched afresh.
@@ -25,7 +25,7 @@ _FEWEST, MOST, LOOKS_EACH = 4, 32, 8
 _LATEST = 0.3
 
 
-class LargestVariance(Steps):
+class LargestVariance(GreedyChoice):
     r"""Choose by the Rayleigh quotient :math:`\sum_j K_n[j,i]^2 / K_n[i,i]`.
 
     It is the drop of the trace of ``K_n``.  As in :mod:`.engine.pursuit`, a pass
@@ -182,7 +182,7 @@ class _Pool:
         self.U, self.P = self.U[kept], self.P[kept]
 
 
-class DrawnVariance(Steps):
+class DrawnVariance(GreedyChoice):
     """As :class:`LargestVariance`, among a few candidates drawn anew at each step.
 
     Of 59 random candidates the best is, with 95 % certainty, one of the best 5 % of

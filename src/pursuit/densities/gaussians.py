@@ -15,7 +15,7 @@ import numpy as np
 BLOCK = 128
 # Features up to which covariances are used rather than Gram matrices.
 FEW_FEATURES = 8
-# Largest coordinate, in a frame, at which there is a density above 0.
+# Largest coordinate at which there is a density above 0.
 LARGEST_COORDINATE = 1e150
 # Largest error of a log-density, in nats, that a fast form may be feared to have.
 LARGEST_ERROR = 1e-8

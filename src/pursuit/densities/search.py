@@ -18,10 +18,10 @@ from pursuit._progress import Progress
 from pursuit._warnings import warn
 from pursuit.kernels.distances import paired_rows, squared_distances
 
-from ._frames import Frame
+from ._coordinates import Coordinates
 from .downdates import Models
 from .gaussians import EPS
-from .left_out import LeftOut
+from .left_out import LeaveOneOut
 
 # Neighbours and directions that are compared, at most.
 NEIGHBOURS = (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
@@ -53,20 +53,20 @@ class Trial:
     score: float
 
 
-def as_table(trials: Iterable[Trial], frame: Frame) -> list[dict[str, Any]]:
+def as_table(trials: Iterable[Trial], coordinates: Coordinates) -> list[dict[str, Any]]:
     """Return trials as dictionaries, in the units of the data."""
     return [
         asdict(trial)
         | {
-            "bandwidth": trial.bandwidth * frame.unit,
-            "score": trial.score - frame.log_volume,
+            "bandwidth": trial.bandwidth * coordinates.unit,
+            "score": trial.score - coordinates.log_volume,
         }
         for trial in trials
     ]
 
 
 def search(
-    make: Callable[[int | None], LeftOut],
+    make: Callable[[int | None], LeaveOneOut],
     neighbours: tuple[int | None, ...],
     components: tuple[int | None, ...],
     bandwidth: float | None,
@@ -88,7 +88,7 @@ def search(
     verbose : int or bool
     """
     trials: list[Trial] = []
-    leaders: dict[int | None, tuple[Trial, LeftOut]] = {}
+    leaders: dict[int | None, tuple[Trial, LeaveOneOut]] = {}
     n_without = 0
     widths = np.array([bandwidth])
     with Progress(len(neighbours) + 1, "neighbours", verbose, "number") as bar:
@@ -131,9 +131,9 @@ def warn_of_no_width() -> None:
 
 
 def _lead(
-    leaders: dict[int | None, tuple[Trial, LeftOut]],
+    leaders: dict[int | None, tuple[Trial, LeaveOneOut]],
     found: list[Trial],
-    data: LeftOut,
+    data: LeaveOneOut,
 ) -> bool:
     """Let better trials lead their number of directions; say whether any does."""
     is_changed = False
@@ -145,7 +145,7 @@ def _lead(
     return is_changed
 
 
-def _best(leaders: dict[int | None, tuple[Trial, LeftOut]]) -> Trial:
+def _best(leaders: dict[int | None, tuple[Trial, LeaveOneOut]]) -> Trial:
     return max((trial for trial, _ in leaders.values()), key=lambda t: t.score)
 
 
@@ -186,7 +186,7 @@ def typical_distance(X: np.ndarray, rows: np.ndarray) -> float:
 
 
 def _compare(
-    data: LeftOut,
+    data: LeaveOneOut,
     k: int | None,
     components: tuple[int | None, ...],
     widths: np.ndarray,
@@ -202,7 +202,7 @@ def _compare(
 
 
 def _refine(
-    data: LeftOut, best: Trial, widths: np.ndarray, rows: np.ndarray
+    data: LeaveOneOut, best: Trial, widths: np.ndarray, rows: np.ndarray
 ) -> Iterator[Trial]:
     """Yield trials beyond an end of the grid while they gain, then finer ones."""
     k, components = best.n_neighbors, (best.n_components,)

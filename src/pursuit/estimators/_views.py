@@ -53,7 +53,7 @@ class SecondView(TransformerMixin, BaseEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class FittedView:
     """One view of a fitted model.
 
     Attributes

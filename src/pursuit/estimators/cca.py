@@ -36,8 +36,8 @@ from ._components import (
 from ._inputs import validate_data
 from ._views import (
     NAMES,
+    FittedView,
     SecondView,
-    View,
     accepted,
     bound_kernels,
     second_view,
@@ -422,9 +422,9 @@ class SparseKernelCCA(  # noqa: D101
         return bounds.cca(m, k, t, dimension=dimension, delta=delta)
 
     @property
-    def _views(self) -> tuple[View, ...]:
+    def _views(self) -> tuple[FittedView, ...]:
         return tuple(
-            View(name, kernel, points, self.support_, n_features, weights, offset)
+            FittedView(name, kernel, points, self.support_, n_features, weights, offset)
             for name, kernel, points, n_features, weights, offset in zip(
                 NAMES,
                 self._kernels,

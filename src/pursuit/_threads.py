@@ -18,7 +18,7 @@ from typing import Any
 from numba import get_num_threads
 from threadpoolctl import ThreadpoolController
 
-# More threads than any machine has: where it stands, only BLAS's own limit counts.
+# More threads than any machine has: no limit but that of BLAS.
 NO_LIMIT = 1 << 30
 
 _lock = Lock()

@@ -30,8 +30,9 @@ def widths_to_compare(
             "kernel='precomputed' stands for a matrix, which X is then: set it on the "
             "estimator, or use Precomputed(is_kernel=True) as the dictionary."
         )
-    matrix = ("precomputed",)  # on the estimator
-    check_given(kernel, gamma, degree, coef0, names=matrix, words=("cv",))
+    # The estimator takes a matrix, so that name is told with the others.
+    names = ("precomputed",)
+    check_given(kernel, gamma, degree, coef0, names=names, words=("cv",))
     is_searched = is_word(gamma, "cv")
     first = "median" if is_searched else gamma
     described = as_kernel(kernel, gamma=first, degree=degree, coef0=coef0)

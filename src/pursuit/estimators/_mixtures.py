@@ -62,7 +62,7 @@ class _Training:
     rows : ndarray of shape (l, n)
         As given.
     X : ndarray of shape (l, n)
-        In those.
+        In `coordinates`.
     counts : ndarray of shape (l,)
         Summed weights of the equal rows.
     set_of_row : ndarray of int of shape (n_samples,)

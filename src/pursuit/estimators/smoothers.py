@@ -374,7 +374,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
 def _bound(estimator: Any, words: tuple[str, ...] = ()) -> Kernel:
     """Return the estimator's kernel, with a width from its training rows.
 
-    ``words`` are those for gamma that kernels do not know: the median's width, then.
+    gamma may also be one of ``words``; the kernel then has the median rule's width.
     """
     gamma, shape = estimator.gamma, (estimator.degree, estimator.coef0)
     check_given(estimator.kernel, gamma, *shape, words=words)

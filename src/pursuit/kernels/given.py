@@ -139,23 +139,26 @@ def as_kernel(
 
 
 def _named(name: str, **given: Any) -> Kernel:
-    if is_precomputed(name):
-        raise ValueError(
-            "kernel='precomputed' stands for a matrix rather than a function of two "
-            "points and cannot be used here; pass a name, a Kernel or a callable."
-        )
     _check_known(name, "kernel", ())
     names = NAMED[name]().get_params()
     return NAMED[name](**{key: given[key] for key in names})
 
 
 def _check_known(name: str, parameter: str, others: tuple[str, ...]) -> None:
-    if name not in NAMED and name not in others:
-        known = ", ".join(map(repr, (*NAMED, *others)))
+    """Raise a ValueError unless a kernel, or what ``others`` name, has this name."""
+    known = (*NAMED, *others)
+    if name in known:
+        return
+    if is_precomputed(name):
         raise ValueError(
-            f"{parameter}={name!r} is unknown; the names are {known}. A Kernel object "
-            "or a function k(X, Y) will do too."
+            f"{parameter}='precomputed' stands for a matrix rather than a function of "
+            "two points and cannot be used here; pass a name, a Kernel or a callable."
         )
+    listed = ", ".join(map(repr, known))
+    raise ValueError(
+        f"{parameter}={name!r} is unknown; the names are {listed}. A Kernel object or "
+        "a function k(X, Y) will do too."
+    )
 
 
 # -- parameters of estimators and dictionaries -------------------------------------

@@ -138,6 +138,9 @@ def test_truncate(views):
     assert cut.stop_reason_.startswith("truncated")
     np.testing.assert_allclose(cut.transform(X), short.transform(X), atol=1e-7)
     assert (cut.n_support_, long.n_support_) == (12, 30)
+    whole = long.truncate()
+    assert whole.stop_reason_ == long.stop_reason_
+    np.testing.assert_array_equal(whole.transform(X), long.transform(X))
     again = cut.truncate(5)
     np.testing.assert_array_equal(again.transform(X), long.truncate(5).transform(X))
     with pytest.raises(ValueError, match="does not know the training rows"):

@@ -169,7 +169,9 @@ def test_more_steps_begin_with_the_same(X):
     assert long.support_[:10].tolist() == short.support_.tolist()
     cut = long.truncate(10)
     assert cut.stop_reason_.startswith("truncated")
-    assert long.truncate(30).stop_reason_ == long.stop_reason_
+    for whole in (long.truncate(30), long.truncate()):
+        assert whole.stop_reason_ == long.stop_reason_
+        np.testing.assert_array_equal(whole.transform(X), long.transform(X))
     np.testing.assert_allclose(cut.transform(X), short.transform(X), atol=1e-9)
     assert (cut.n_support_, cut.n_components_, long.n_support_) == (10, 10, 30)
     with pytest.raises(ValueError, match="n=31 must be a whole number from 1 to 30"):

@@ -106,6 +106,15 @@ def test_symmetric_where_it_says_so(kernel):
         np.testing.assert_allclose(k(X, Y), k(Y, X).T, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize(
+    "kernel", [k for k in KERNELS if hasattr(k, "gamma")], ids=title
+)
+def test_another_width_leaves_the_rest_as_it_is(kernel):
+    given = kernel.get_params()
+    assert kernel.with_gamma(0.25).get_params() == {**given, "gamma": 0.25}
+    assert kernel.get_params() == given
+
+
 @each_kernel
 def test_diag_is_the_diagonal(kernel):
     k = kernel.bind(X)

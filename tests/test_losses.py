@@ -140,6 +140,18 @@ def test_two_classes_of_softmax_are_logistic(rng):
     )
 
 
+@pytest.mark.parametrize(
+    "loss, n_outputs", [(Logistic(), 1), (Logistic(), 3), (Softmax(), 3)], ids=named
+)
+def test_logarithms_of_probabilities(loss, n_outputs, rng):
+    f = rng.normal(size=(n_outputs, 30))
+    logs = loss.log_probabilities(f)
+    np.testing.assert_allclose(logs, np.log(loss.probabilities(f)), rtol=1e-12)
+    far = loss.log_probabilities(1e4 * f)
+    assert np.all(np.isfinite(far))
+    assert far.min() < -1e3
+
+
 def test_logistic_is_log_loss_in_bits(rng):
     f = rng.normal(size=(1, 30))
     y = np.where(rng.random(30) < 0.5, -1.0, 1.0)

@@ -136,6 +136,8 @@ def test_predict_takes_the_nearest(model, dtype, digits):
         )
         proba = model.predict_proba(points)
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+        log_proba = model.predict_log_proba(points)
+        np.testing.assert_allclose(np.exp(log_proba), proba, rtol=1e-9)
         agree = proba.argmax(axis=1) == values.argmax(axis=1)
         # Probabilities may be equal where the values are not.
         assert np.all(agree | (np.ptp(np.sort(proba, axis=1)[:, -2:], axis=1) < 1e-6))
@@ -436,10 +438,23 @@ def test_temperature_is_the_likeliest(rng):
     assert temperature(1e6 * alone, np.arange(2)) == 3e6
 
 
+@pytest.mark.parametrize("make", CLASSIFIERS)
+def test_probabilities_that_round_to_0_have_logarithms(make):
+    X, y = make_blobs(60, centers=[[0, 0], [1e4, 0], [0, 1e4]], random_state=0)
+    model = make(3).fit(X, y)
+    model.temperature_ = 1.0
+    log_proba = model.predict_log_proba(X)
+    far = model.predict_proba(X) == 0
+    assert far.sum() == 2 * len(X)
+    np.testing.assert_allclose(log_proba[far], -model.distances(X)[far], rtol=1e-3)
+    assert np.all(log_proba[~far] == 0)
+
+
 def test_probabilities_can_be_absent(digits):
     X, y, Xt, _ = digits
     model = HKNNClassifier(loo_samples=0).fit(X, y)
     assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "predict_log_proba")
     assert model.temperature_ is None
     model.predict(Xt)
     # What counts is the fit, not what is set afterwards.
@@ -728,6 +743,8 @@ def test_precomputed_graph(make, digits):
     shown = np.array([np.isin(np.arange(10), y[short[i].indices]) for i in range(120)])
     np.testing.assert_array_equal(np.isfinite(d), shown)
     assert np.all(model.predict_proba(Xt, graph=short)[~shown] == 0)
+    log_proba = model.predict_log_proba(Xt, graph=short)
+    np.testing.assert_array_equal(np.isfinite(log_proba), shown)
     values = model.decision_function(Xt, graph=short)
     np.testing.assert_array_equal(
         model.predict(Xt, graph=short), model.classes_[values.argmax(axis=1)]

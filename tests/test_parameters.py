@@ -1,6 +1,7 @@
 """Laws of what every estimator asks of its parameters and its data."""
 
 import re
+from inspect import signature
 from operator import attrgetter
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 
+import pursuit
 from pursuit import (
     CKNNClassifier,
     DensityClassifier,
@@ -170,6 +172,40 @@ def test_wrong_values_are_named_even_if_unused(model, iris):
         if name in model.get_params(deep=False):
             with pytest.raises(ValueError, match=words):
                 clone(model).set_params(**{name: value}).fit(X, y)
+
+
+# -- threads -----------------------------------------------------------------------
+
+THREADED = [
+    *(model for model in ESTIMATORS if hasattr(model, "n_jobs")),
+    KMPRegressor(max_support=3, cv=3),
+]
+
+
+def test_all_that_have_threads_are_listed():
+    public = [getattr(pursuit, name) for name in pursuit.__all__]
+    found = {
+        kind
+        for kind in public
+        if isinstance(kind, type) and "n_jobs" in signature(kind).parameters
+    }
+    assert found == {type(model) for model in THREADED}
+
+
+@pytest.mark.parametrize("model", THREADED, ids=lambda m: type(m).__name__)
+def test_threads_are_counted_as_joblib_does(model, iris):
+    X, y = iris
+    expected = told(clone(model).fit(X, y), X)
+    for n_jobs in (-2, -1, 1, 2, None):
+        found = told(clone(model).set_params(n_jobs=n_jobs).fit(X, y), X)
+        assert_allclose(found, expected, rtol=1e-10)
+    for wrong in (0, 1.5, "two"):
+        with pytest.raises(ValueError, match=f"^n_jobs={wrong!r} must be a whole num"):
+            clone(model).set_params(n_jobs=wrong).fit(X, y)
+
+
+def told(model, X):
+    return (model.predict if hasattr(model, "predict") else model.score_samples)(X)
 
 
 # -- data that would be misread ----------------------------------------------------

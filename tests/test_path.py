@@ -11,7 +11,7 @@ from pursuit import SparseKernelCCA, SparseKernelPCA
 from pursuit.expansions import Expansion
 from pursuit.functions import KernelFunctions
 from pursuit.kernels import Gaussian
-from pursuit.path import OrthogonalPath, RefittedPath, SeparatePaths
+from pursuit.path import OrthogonalPath, RefittedPath, SeparatePaths, joined
 
 
 def path_on(D, Y, atoms, fit_intercept=True, stop_reason="max_support"):
@@ -144,9 +144,26 @@ def test_truncating_keeps_the_first_steps(data):
 @pytest.mark.parametrize("size", [-1, 5, 100])
 def test_a_size_that_is_not_on_the_path(data, size):
     path = path_on(*data, [3, 1, 4, 11])
-    for ask in (path.coefficients, path.truncate, SeparatePaths((path,)).coefficients):
-        with pytest.raises(ValueError, match=f"size={size}.*sizes 0 to 4"):
-            ask(size)
+    for one in (path, SeparatePaths((path,))):
+        for ask in (one.coefficients, one.truncate):
+            with pytest.raises(ValueError, match=f"size={size}.*sizes 0 to 4"):
+                ask(size)
+            with pytest.raises(ValueError, match=rf"size=\[{size}\].*sizes 0 to 4"):
+                ask([size])
+
+
+def test_one_path_is_read_as_separate_ones_are(data):
+    D, Y = data
+    path = path_on(D, Y[:, :1], [3, 1, 4, 11])
+    alone = SeparatePaths((path,))
+    assert joined([path]) is path
+    assert joined([path, path]).paths == (path, path)
+    assert path.paths == alone.paths == (path,)
+    for size in range(5):
+        expected = path.coefficients(size)
+        for one in (path, alone, path.truncate([size]), alone.truncate([size])):
+            for ours, theirs in zip(one.coefficients([size]), expected, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
 
 
 def test_a_path_cannot_be_changed(data):

@@ -95,6 +95,8 @@ def test_far_away_the_nearest_row_answers():
         ("rbf", -1.0, "gamma=-1.0 must be a positive finite number"),
         ("rbf", "wide", "gamma='wide' must be .* or 'loo' or 'median'"),
         ("box", 1.0, "kernel='box' is unknown"),
+        ("precomputed", 1.0, "kernel='precomputed' stands for a matrix"),
+        (3, 1.0, "kernel=3 must be a name, a Kernel object"),
     ],
 )
 def test_bad_parameters(kernel, gamma, error):

@@ -6,14 +6,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 # Types of whole numbers.
 WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
-# The squares of features that vary by less than this underflow.
-_SMALLEST_SPREAD = 1e-140
+# The square of a number that is not 0, but below this, underflows.
+SMALLEST_TO_SQUARE = 1e-140
 
 
 def is_number(value: Any) -> bool:
@@ -36,11 +37,19 @@ def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
     raise ValueError(f"{name}={value!r} must be a positive finite number{also}.")
 
 
-def number_from_zero(name: str, value: Any) -> float:
-    """Return a finite number of at least 0 as float."""
-    if is_number(value) and 0 <= value < np.inf:
+def number_from_zero(
+    name: str, value: Any, words: tuple[str, ...] = (), most: float = np.inf
+) -> Any:
+    """Return a finite number from 0 to ``most`` as float, or a word as it is."""
+    if isinstance(value, str) and value in words:
+        return value
+    if is_number(value) and 0 <= value <= most and value < np.inf:
         return float(value)
-    raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
+    upper = "" if most == np.inf else f" and at most {most:g}"
+    also = "".join(f" or {word!r}" for word in words)
+    raise ValueError(
+        f"{name}={value!r} must be a finite number of at least 0{upper}{also}."
+    )
 
 
 def probability(name: str, value: Any) -> float:
@@ -87,20 +96,20 @@ def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ())
     )
 
 
-def thread_limit(n_jobs: Any) -> int:
-    """Return the maximum number of threads; None and -1 mean no limit."""
-    if n_jobs is None or (is_whole(n_jobs, -1) and n_jobs == -1):
-        return 1 << 30
-    return int(whole_number("n_jobs", n_jobs, 1, (None, -1)))
+def thread_count(n_jobs: Any, default: int | None = None) -> int:
+    """Return how many threads ``n_jobs`` means: -1 all processors, -2 all but one ...
 
-
-def check_jobs(n_jobs: Any) -> None:
-    """Raise a ValueError unless ``n_jobs`` is valid for joblib."""
-    if n_jobs is not None and not (is_whole(n_jobs, -(1 << 30)) and n_jobs != 0):
+    ``default`` is what None means; if it is not given, what joblib makes of it.
+    """
+    if n_jobs is None and default is not None:
+        return default
+    is_count = is_number(n_jobs) and isinstance(n_jobs, WHOLE) and n_jobs != 0
+    if n_jobs is not None and not is_count:
         raise ValueError(
             f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for all "
             "processors, or None; not 0."
         )
+    return int(effective_n_jobs(n_jobs))
 
 
 def random_numbers(random_state: Any) -> np.random.RandomState:
@@ -168,7 +177,7 @@ def check_scale(X: Any, name: str = "X") -> None:
     """
     check_squares(X, name)
     spread = _spread(X)
-    if 0 < spread < _SMALLEST_SPREAD:
+    if 0 < spread < SMALLEST_TO_SQUARE:
         raise ValueError(
             f"{name} varies by {spread:.3g} at most, whose square underflows: scale it "
             "up, for the fit and for predictions."

@@ -28,7 +28,7 @@ def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         first, group = np.arange(len(used)), np.arange(len(used))
     else:
         _, first, group = np.unique(
-            _digests(_contents(X, used, None)), return_index=True, return_inverse=True
+            exact_digests(X, used), return_index=True, return_inverse=True
         )
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -52,6 +52,11 @@ def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
     rough, exact = (_digests(_contents(X, rows, u), key) for u in (units, None))
     half = np.uint64(32)
     return (rough >> half << half) | (exact >> half)
+
+
+def exact_digests(X: Any, rows: np.ndarray) -> np.ndarray:
+    """Return a number for each of the rows, equal where all of their values are."""
+    return _digests(_contents(X, rows, None))
 
 
 def _digests(contents: Iterable[bytes], key: bytes = b"") -> np.ndarray:

@@ -19,6 +19,9 @@ import numpy as np
 from numba import get_num_threads
 from threadpoolctl import ThreadpoolController
 
+# More threads than any machine has: no limit but that of BLAS.
+NO_LIMIT = 1 << 30
+
 _lock = Lock()
 # Current limits on the threads of BLAS, one for each active context.
 _held: list[int] = []

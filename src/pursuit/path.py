@@ -1,4 +1,8 @@
-"""Paths: all steps of a pursuit, in order, and why it stopped."""
+"""Paths: all steps of a pursuit, in order, and why it stopped.
+
+`SeparatePaths` holds a `Path` for each output and is read in the same way: ``paths``
+lists them (a `Path` lists itself), and a size may be a number for each of them.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ from scipy.linalg import solve_triangular
 from pursuit.bounds.paths import BoundRule, TrainingRecord, default_kind
 
 from .bounds import BoundCurve
+
+# The number of steps, of all paths or of each.
+Size = int | Sequence[int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +66,11 @@ class Path:
         )
 
     @property
+    def paths(self) -> tuple[Self]:
+        """The path itself, the only one here."""
+        return (self,)
+
+    @property
     def support(self) -> np.ndarray:
         """The distinct atoms, in the order of their first choice."""
         return _first_occurrences(self.atoms)[0]
@@ -73,7 +85,7 @@ class Path:
         """The number of outputs."""
         raise NotImplementedError
 
-    def coefficients(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def coefficients(self, size: Size) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return support, coefficients and intercept of the model after ``size`` steps.
 
         Returns
@@ -83,7 +95,7 @@ class Path:
         coef : ndarray of shape (n_outputs, n_support)
         intercept : ndarray of shape (n_outputs,)
         """
-        size = self._checked(size)
+        (size,) = _sizes(self, size)
         solved = self._coefficients_of_steps(size)
         first = int(self.has_intercept)
         intercept = solved[0] if first else np.zeros(self.n_outputs)
@@ -111,9 +123,9 @@ class Path:
             chosen = np.column_stack([np.ones(len(K)), chosen])
         return chosen
 
-    def truncate(self, size: int) -> Self:
+    def truncate(self, size: Size) -> Self:
         """Return the path of the first ``size`` steps."""
-        size = self._checked(size)
+        (size,) = _sizes(self, size)
         return replace(
             self,
             stop_reason="truncated" if size < len(self) else self.stop_reason,
@@ -157,13 +169,6 @@ class Path:
             )
         kind = default_kind(self.record.training.is_class) if kind is None else kind
         return self.record.bound(self, BoundRule(kind, alpha, delta))
-
-    def _checked(self, size: int) -> int:
-        if not 0 <= size <= len(self):
-            raise ValueError(
-                f"size={size!r} is not on the path, which has sizes 0 to {len(self)}."
-            )
-        return int(size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,13 +281,10 @@ class SeparatePaths:
         atoms = np.concatenate([path.atoms for path in self.paths])
         return _first_occurrences(atoms[np.argsort(steps, kind="stable")])[0]
 
-    def truncate(self, size: int | Sequence[int]) -> SeparatePaths:
+    def truncate(self, size: Size) -> SeparatePaths:
         """Return the first ``size`` steps of each path; sizes may differ by output."""
-        parts = zip(self.paths, self._sizes(size), strict=True)
+        parts = zip(self.paths, _sizes(self, size), strict=True)
         return SeparatePaths(tuple(p.truncate(min(n, len(p))) for p, n in parts))
-
-    def _sizes(self, size: int | Sequence[int]) -> list[int]:
-        return [size] * len(self.paths) if isinstance(size, int) else list(size)
 
     @property
     def errors(self) -> np.ndarray:
@@ -304,20 +306,14 @@ class SeparatePaths:
         """Why the longest path ended."""
         return max(self.paths, key=len).stop_reason
 
-    def coefficients(
-        self, size: int | Sequence[int]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def coefficients(self, size: Size) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return support, coefficients and intercept, as :meth:`Path.coefficients`.
 
         ``size`` may be a sequence with one size for each output.
         """
-        if isinstance(size, int) and not 0 <= size <= len(self):
-            raise ValueError(
-                f"size={size!r} is not on the path, which has sizes 0 to {len(self)}."
-            )
         parts = [
             path.coefficients(min(n, len(path)))
-            for path, n in zip(self.paths, self._sizes(size), strict=True)
+            for path, n in zip(self.paths, _sizes(self, size), strict=True)
         ]
         used = np.concatenate([support for support, _, _ in parts])
         support = self.support[np.isin(self.support, used)]
@@ -339,6 +335,21 @@ class SeparatePaths:
         for _ in range(len(self)):
             values = [next(s, v) for s, v in zip(stages, values, strict=True)]
             yield np.column_stack(values)
+
+
+def joined(paths: Sequence[Path]) -> Path | SeparatePaths:
+    """Return the paths of all outputs as one."""
+    return paths[0] if len(paths) == 1 else SeparatePaths(tuple(paths))
+
+
+def _sizes(path: Path | SeparatePaths, size: Size) -> list[int]:
+    """Return the size of each path: its own, or the one that all have."""
+    sizes = np.broadcast_to(size, len(path.paths))
+    if not np.all((sizes >= 0) & (sizes <= len(path))):
+        raise ValueError(
+            f"size={size!r} is not on the path, which has sizes 0 to {len(path)}."
+        )
+    return sizes.astype(int).tolist()
 
 
 def _first_occurrences(atoms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +11,12 @@ from scipy.linalg import solve_triangular
 
 from pursuit._memory import amount
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 from pursuit.bounds.subspaces import compression_penalty
 from pursuit.functions import Columns, Functions, KernelFunctions
 from pursuit.kernels import Kernel
 
-from .deflation import Steps, View, run
+from .deflation import GreedyChoice, View, run
 from .subspaces import SubspacePath, mean_products
 from .variance import LOOKS_EACH, MOST, DrawnVariance, LargestVariance
 
@@ -104,7 +104,9 @@ class Choosing:
         atoms = _functions(kernel, points).on(points, room)
         return View(atoms, squares, self.max_steps, self.tol)
 
-    def run(self, choice: Steps, stop: Callable[[], str | None], view: View) -> str:
+    def run(
+        self, choice: GreedyChoice, stop: Callable[[], str | None], view: View
+    ) -> str:
         """Take all steps, with a progress bar; return why they ended."""
         total = view.residual.sum()
         with Progress(self.max_steps, "choosing", self.verbose, "point") as progress:
@@ -121,10 +123,9 @@ class Choosing:
         if reason == "interrupted":
             if not choice.n_steps:
                 raise KeyboardInterrupt
-            warnings.warn(
+            warn(
                 f"The fit was interrupted after {choice.n_steps} points; the model is "
-                "the one found so far.",
-                stacklevel=4,
+                "the one found so far."
             )
         return reason
 

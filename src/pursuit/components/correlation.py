@@ -7,11 +7,11 @@ import numpy as np
 from pursuit.engine.atoms import Atoms
 from pursuit.engine.ties import first_largest
 
-from .deflation import DRIFT, Steps, View
+from .deflation import DRIFT, GreedyChoice, View
 from .variance import DrawnVariance
 
 
-class LargestCorrelation(Steps):
+class LargestCorrelation(GreedyChoice):
     r"""Choose pairs by the correlation of their two columns.
 
     .. math:: \frac{\sum_j X_n[j,i] Y_n[j,i]}

@@ -142,7 +142,7 @@ class View:
             )
 
 
-class Steps:
+class GreedyChoice:
     """The steps of a criterion."""
 
     def __init__(self, max_steps: int) -> None:
@@ -171,7 +171,7 @@ class Steps:
 
 
 def run(
-    choice: Steps,
+    choice: GreedyChoice,
     max_steps: int,
     stop: Callable[[], str | None] = lambda: None,
 ) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from pursuit.engine.ties import first_largest
 
 from ._loops import choose_among, deflate_pool
-from .deflation import DRIFT, Steps, View
+from .deflation import DRIFT, GreedyChoice, View
 
 # A pooled column whose residual has fallen below this share of its first value has
 # lost precision, and is fetched again.
@@ -25,7 +25,7 @@ _FEWEST, MOST, LOOKS_EACH = 4, 32, 8
 _LATEST = 0.3
 
 
-class LargestVariance(Steps):
+class LargestVariance(GreedyChoice):
     r"""Choose points by the Rayleigh quotient :math:`\sum_j K_n[j,i]^2 / K_n[i,i]`.
 
     It is the decrease of the trace of ``K_n``. As in :mod:`.engine.pursuit`, a pass
@@ -182,7 +182,7 @@ class _Pool:
         self.U, self.P = self.U[kept], self.P[kept]
 
 
-class DrawnVariance(Steps):
+class DrawnVariance(GreedyChoice):
     """Choose as :class:`LargestVariance`, among a few random candidates per step.
 
     The best of 59 random candidates is, with 95 % certainty, one of the best 5 % of

@@ -8,12 +8,11 @@ far, and ``total`` (b,), the sum of exp(term - top).
 import numpy as np
 from numba import njit
 
+from pursuit.kernels.distances import CANCELLED
 from pursuit.kernels.exponential import _exp
 
 # Start of a running log-sum-exp: finite, so that differences are not NaN.
 START = -1e300
-# A squared distance below this fraction of |x|² + |z|² is recomputed.
-_CANCELLED = 1e-3
 
 _CONTRACT = {"contract"}
 
@@ -36,10 +35,10 @@ def distances_from(products, x, x_norm, Z, z_norms, out):
     for q in range(out.shape[0]):
         sum_of_norms = x_norm + z_norms[q]
         out[q] = sum_of_norms - 2.0 * products[q]
-        n_cancelled += out[q] <= _CANCELLED * sum_of_norms
+        n_cancelled += out[q] <= CANCELLED * sum_of_norms
     if n_cancelled > 0:
         for q in range(out.shape[0]):
-            if out[q] <= _CANCELLED * (x_norm + z_norms[q]):
+            if out[q] <= CANCELLED * (x_norm + z_norms[q]):
                 square = 0.0
                 for a in range(x.shape[0]):
                     square += (x[a] - Z[q, a]) * (x[a] - Z[q, a])

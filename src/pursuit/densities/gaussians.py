@@ -15,8 +15,8 @@ import numpy as np
 BLOCK = 128
 # Number of features up to which covariances are used instead of Gram matrices.
 FEW_FEATURES = 8
-# Largest coordinate, in a frame, at which the density is not set to 0.
-FARTHEST = 1e150
+# Largest coordinate at which the density is not set to 0.
+LARGEST_COORDINATE = 1e150
 # Largest possible error of a log-density, in nats, at which fast forms are used.
 LARGEST_ERROR = 1e-8
 EPS = float(np.finfo(np.float64).eps)
@@ -121,7 +121,7 @@ def finished(top: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 def are_far(Z: np.ndarray) -> np.ndarray:
     """Return whether each row is so far from the origin that squares may overflow."""
-    return ~(np.abs(Z).max(axis=1) <= FARTHEST)
+    return ~(np.abs(Z).max(axis=1) <= LARGEST_COORDINATE)
 
 
 def mass_of_others(counts: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ _SHARE = 8
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeaveOneOut:
     """A training set prepared for leave-one-out.
 
     Attributes
@@ -159,7 +159,7 @@ def leave_out(
     n_threads: int,
     tolerance: float = LARGEST_ERROR,
     found: np.ndarray | None = None,
-) -> LeftOut:
+) -> LeaveOneOut:
     """Prepare the training set X for leave-one-out.
 
     Parameters
@@ -187,7 +187,7 @@ def leave_out(
     masses = np.ones(neighbours.shape)
     if kernel is not None:
         masses = kernel_values(points, neighbours, kernel, memory)
-    return LeftOut(X, neighbours, masses, counts, memory, n_threads, tolerance)
+    return LeaveOneOut(X, neighbours, masses, counts, memory, n_threads, tolerance)
 
 
 def n_near_for(k: int | None, n_rows: int) -> int:
@@ -227,7 +227,7 @@ class _Block:
     @classmethod
     def of(
         cls,
-        data: LeftOut,
+        data: LeaveOneOut,
         here: slice,
         models: Models,
         places: np.ndarray,

@@ -39,7 +39,7 @@ from .gaussians import (
     singular,
     squared_sizes,
 )
-from .local_weights import Neighbourhoods
+from .local_weights import WeightedNeighbors
 
 # Bytes for the computation of a block of factors.
 _WORKING = 1 << 25
@@ -69,7 +69,7 @@ class LocalGaussians:
     ----------
     X : ndarray of shape (l, n), C-contiguous
         Centers x_i, around the origin and of moderate size.
-    neighbourhoods : Neighbourhoods
+    neighbors : WeightedNeighbors
     n_components : int or None
         Number of directions kept; None means all.
     variance : float
@@ -82,7 +82,7 @@ class LocalGaussians:
     """
 
     X: np.ndarray
-    neighbourhoods: Neighbourhoods
+    neighbors: WeightedNeighbors
     n_components: int | None
     variance: float
     log_weights: np.ndarray
@@ -97,9 +97,9 @@ class LocalGaussians:
     @cached_property
     def offsets(self) -> np.ndarray:
         """(x_j - x_i)·x_i for the neighbors j of every center i, (l, K)."""
-        offsets = np.empty(self.neighbourhoods.weights.shape)
+        offsets = np.empty(self.neighbors.weights.shape)
         for here in self.blocks_of_centres(_WORKING):
-            near = self.X[self.neighbourhoods.indices[here]] - self.X[here, None]
+            near = self.X[self.neighbors.indices[here]] - self.X[here, None]
             offsets[here] = np.einsum("ijk,ik->ij", near, self.X[here])
         return offsets
 
@@ -129,21 +129,21 @@ class LocalGaussians:
     @property
     def n_directions(self) -> int:
         """The maximum number of directions of a Gaussian."""
-        largest = min(self.neighbourhoods.indices.shape[1], self.X.shape[1])
+        largest = min(self.neighbors.indices.shape[1], self.X.shape[1])
         return largest if self.n_components is None else min(self.n_components, largest)
 
     @property
     def is_full(self) -> bool:
         """Whether all directions of a neighborhood are kept."""
         return self.n_directions == min(
-            self.neighbourhoods.indices.shape[1], self.X.shape[1]
+            self.neighbors.indices.shape[1], self.X.shape[1]
         )
 
     @property
     def is_direct(self) -> bool:
         """Whether factors act on x - x_i instead of inner products."""
         n, d = self.X.shape[1], self.n_directions
-        width = self.neighbourhoods.indices.shape[1]
+        width = self.neighbors.indices.shape[1]
         return d > 0 and (n <= FEW_FEATURES or n * n <= width * d)
 
     @property
@@ -178,7 +178,7 @@ class LocalGaussians:
         """Padded numbers of rows and columns of a factor."""
         if self.n_directions == 0:
             return 0, 0
-        n, width = self.X.shape[1], self.neighbourhoods.indices.shape[1]
+        n, width = self.X.shape[1], self.neighbors.indices.shape[1]
         rows = n if self.is_direct else width if self.is_full else self.n_directions
         columns = n if self.is_direct else width
         return rows + rows % 2, -(-columns // 4) * 4
@@ -201,7 +201,7 @@ class LocalGaussians:
 
     def spreads(self, centres: slice) -> np.ndarray:
         """Return A_i, the rows √w_ij (x_j - x_i), of some centers: (c, K, n)."""
-        near = self.neighbourhoods
+        near = self.neighbors
         A = self.X[near.indices[centres]] - self.X[centres, None]
         A *= np.sqrt(near.weights[centres])[:, :, None]
         return A
@@ -231,7 +231,7 @@ class LocalGaussians:
     ) -> None:
         G = A @ A.transpose(0, 2, 1)
         n, d, width = self.X.shape[1], self.n_directions, A.shape[1]
-        roots = np.sqrt(self.neighbourhoods.weights[centres])[:, None]
+        roots = np.sqrt(self.neighbors.weights[centres])[:, None]
         if self.is_full:
             loops.inverse_cholesky(G, self.variance, log_dets, values)
             d = width
@@ -274,7 +274,7 @@ class LocalGaussians:
         ``most`` is a further limit on the bytes of a slice.
         """
         rows, columns = self.factor_shape
-        width, n = self.neighbourhoods.indices.shape[1], self.X.shape[1]
+        width, n = self.neighbors.indices.shape[1], self.X.shape[1]
         each = 8 * (rows * columns + 2 * width * n + 2 * min(width, n) ** 2 + 1)
         allowed = min(self.memory // 4, most)
         height = int(np.clip(allowed // each, 1, len(self.X)))
@@ -336,7 +336,7 @@ class LocalGaussians:
             self.norms,
             Z,
             np.einsum("ij,ij->i", Z, Z),
-            self.neighbourhoods.indices,
+            self.neighbors.indices,
             self.offsets,
             factors.values,
             self.is_triangular,

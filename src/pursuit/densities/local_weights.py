@@ -24,7 +24,7 @@ _COPIES = 6
 
 
 @dataclass(frozen=True)
-class Neighbourhoods:
+class WeightedNeighbors:
     """The neighbors of every point, nearest first.
 
     Attributes
@@ -40,7 +40,7 @@ class Neighbourhoods:
     weights: np.ndarray
 
 
-def find_neighbourhoods(
+def weighted_neighbors(
     X: np.ndarray,
     counts: np.ndarray,
     k: int | None,
@@ -48,7 +48,7 @@ def find_neighbourhoods(
     points: np.ndarray,
     memory: int,
     n_threads: int,
-) -> Neighbourhoods:
+) -> WeightedNeighbors:
     """Return the neighborhoods of the rows of X.
 
     Parameters
@@ -76,7 +76,7 @@ def find_neighbourhoods(
         masses = masses * kernel_values(points, indices, kernel, memory)
         own = own * kernel.diag(points)
     total = masses.sum(axis=1) + own
-    return Neighbourhoods(indices, masses / np.where(total > 0, total, 1.0)[:, None])
+    return WeightedNeighbors(indices, masses / np.where(total > 0, total, 1.0)[:, None])
 
 
 def nearest(X: np.ndarray, k: int, memory: int, n_threads: int) -> np.ndarray:

@@ -8,7 +8,6 @@ for the best neighbors and directions, on a fine grid around the best.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 from pursuit.kernels.distances import paired_rows, squared_distances
 
-from ._frames import Frame
+from ._coordinates import Coordinates
 from .downdates import Models
 from .gaussians import EPS
-from .left_out import LeftOut
+from .left_out import LeaveOneOut
 
 # Numbers of neighbors and of directions that are compared.
 NEIGHBOURS = (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
@@ -53,20 +53,20 @@ class Trial:
     score: float
 
 
-def as_table(trials: Iterable[Trial], frame: Frame) -> list[dict[str, Any]]:
+def as_table(trials: Iterable[Trial], coordinates: Coordinates) -> list[dict[str, Any]]:
     """Return trials as dictionaries, in the units of the data."""
     return [
         asdict(trial)
         | {
-            "bandwidth": trial.bandwidth * frame.unit,
-            "score": trial.score - frame.log_volume,
+            "bandwidth": trial.bandwidth * coordinates.unit,
+            "score": trial.score - coordinates.log_volume,
         }
         for trial in trials
     ]
 
 
 def search(
-    make: Callable[[int | None], LeftOut],
+    make: Callable[[int | None], LeaveOneOut],
     neighbours: tuple[int | None, ...],
     components: tuple[int | None, ...],
     bandwidth: float | None,
@@ -88,7 +88,7 @@ def search(
     verbose : int or bool
     """
     trials: list[Trial] = []
-    leaders: dict[int | None, tuple[Trial, LeftOut]] = {}
+    leaders: dict[int | None, tuple[Trial, LeaveOneOut]] = {}
     n_without = 0
     widths = np.array([bandwidth])
     with Progress(len(neighbours) + 1, "neighbours", verbose, "number") as bar:
@@ -111,7 +111,7 @@ def search(
         bar.show(len(neighbours) + 1, best=_best(leaders).score)
     best = _best(leaders)
     if bandwidth is None and best.bandwidth < lowest_width(widths):
-        warn_of_no_width(6)
+        warn_of_no_width()
     return best, trials
 
 
@@ -120,22 +120,20 @@ def lowest_width(widths: np.ndarray) -> float:
     return float(widths[0]) * 2.0 ** (0.5 - FARTHEST)
 
 
-def warn_of_no_width(depth: int) -> None:
-    """Warn that the narrowest width was the best; ``depth`` calls below the user's."""
-    warnings.warn(
+def warn_of_no_width() -> None:
+    """Warn that the narrowest width was the best."""
+    warn(
         "The leave-one-out likelihood grows as bandwidth goes to 0: the rows lie in a "
         "plane of fewer dimensions than there are features (a constant column, or one "
         "that depends on others), or are nearly equal in pairs. bandwidth_ is the "
-        "narrowest width that was tried. Drop such columns or rows, or give bandwidth.",
-        UserWarning,
-        stacklevel=depth,
+        "narrowest width that was tried. Drop such columns or rows, or give bandwidth."
     )
 
 
 def _lead(
-    leaders: dict[int | None, tuple[Trial, LeftOut]],
+    leaders: dict[int | None, tuple[Trial, LeaveOneOut]],
     found: list[Trial],
-    data: LeftOut,
+    data: LeaveOneOut,
 ) -> bool:
     """Update the best trial for each number of directions; return whether any did."""
     is_changed = False
@@ -147,7 +145,7 @@ def _lead(
     return is_changed
 
 
-def _best(leaders: dict[int | None, tuple[Trial, LeftOut]]) -> Trial:
+def _best(leaders: dict[int | None, tuple[Trial, LeaveOneOut]]) -> Trial:
     return max((trial for trial, _ in leaders.values()), key=lambda t: t.score)
 
 
@@ -187,7 +185,7 @@ def typical_distance(X: np.ndarray, rows: np.ndarray) -> float:
 
 
 def _compare(
-    data: LeftOut,
+    data: LeaveOneOut,
     k: int | None,
     components: tuple[int | None, ...],
     widths: np.ndarray,
@@ -203,7 +201,7 @@ def _compare(
 
 
 def _refine(
-    data: LeftOut, best: Trial, widths: np.ndarray, rows: np.ndarray
+    data: LeaveOneOut, best: Trial, widths: np.ndarray, rows: np.ndarray
 ) -> Iterator[Trial]:
     """Yield trials beyond an end of the grid while they improve, then finer ones."""
     k, components = best.n_neighbors, (best.n_components,)

@@ -7,60 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import check_scale, is_word, positive_number
+from pursuit._parameters import is_word
 from pursuit.functions import Functions, KernelFunctions, VariedGaussians, join
 from pursuit.kernels import Gaussian, Kernel, as_kernel
-from pursuit.kernels.given import NAMED
-from pursuit.kernels.widths import RULES
+from pursuit.kernels.given import bound_to, check_given, is_precomputed
 
 from ._base import Dictionary, Sample, classes_of_points
 from ._points import at_rows, points_of
 
 # Multiples of the median rule that gamma="cv" may compare.
-GAMMA_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
+CV_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
 # Default multiples of gamma in `ManyWidths`.
 OCTAVES = tuple(2.0**power for power in range(-4, 5))
 
 
-def widths_to_compare(kernel: Any, gamma: Any, sample: Sample, **more: Any) -> list:
-    """Return the bound kernel with each value that ``gamma`` stands for."""
-    if isinstance(kernel, str):
-        check_named(kernel, gamma)
-    is_searched = is_word(gamma, "cv")
-    described = as_kernel(kernel, gamma="median" if is_searched else gamma, **more)
-    bound = bound_to(described, sample, sample.weight)
-    if is_searched and isinstance(kernel, str) and hasattr(bound, "gamma"):
-        return [with_gamma(bound, m * bound.gamma) for m in GAMMA_MULTIPLES]
-    return [bound]
-
-
-def bound_to(kernel: Kernel, sample: Sample, weight: np.ndarray) -> Kernel:
-    """Return the kernel with a numeric gamma, after a check of the points' scale."""
-    if kernel.takes_squares:
-        check_scale(sample.X)
-    return kernel.bind(sample.X, weight)
-
-
-def check_named(kernel: str, gamma: Any) -> None:
-    """Raise a ValueError unless the kernel's name and gamma are valid."""
-    if kernel == "precomputed":
+def widths_to_compare(
+    kernel: Any, gamma: Any, sample: Sample, degree: int = 3, coef0: float = 0.0
+) -> list:
+    """Return the kernel, bound, with each width that ``gamma`` stands for."""
+    if is_precomputed(kernel):
         raise ValueError(
             "kernel='precomputed' stands for a matrix, which X is then: set it on the "
             "estimator, or use Precomputed(is_kernel=True) as the dictionary."
         )
-    if kernel not in NAMED:
-        names = ", ".join(map(repr, (*NAMED, "precomputed")))
-        raise ValueError(
-            f"kernel={kernel!r} is unknown; the names are {names}. A kernel object or "
-            "a function k(X, Y) will do too."
-        )
-    if hasattr(NAMED[kernel](), "gamma"):
-        positive_number("gamma", gamma, ("cv", *RULES))
-
-
-def with_gamma(kernel: Kernel, gamma: float) -> Kernel:
-    """Return the kernel with another gamma."""
-    return type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
+    # The estimator takes a matrix, so that name is told with the others.
+    names = ("precomputed",)
+    check_given(kernel, gamma, degree, coef0, names=names, words=("cv",))
+    is_searched = is_word(gamma, "cv")
+    first = "median" if is_searched else gamma
+    described = as_kernel(kernel, gamma=first, degree=degree, coef0=coef0)
+    bound = bound_to(described, sample.X, sample.weight)
+    if is_searched and isinstance(kernel, str) and hasattr(bound, "gamma"):
+        return [bound.with_gamma(m * bound.gamma) for m in CV_MULTIPLES]
+    return [bound]
 
 
 # -- dictionaries ------------------------------------------------------------------
@@ -141,7 +120,7 @@ class ManyKernels(Dictionary):
                 f"kernels={kernels!r} must be a list of one or more kernels."
             )
         points = points_of(self.centers, self.n_centers, sample)
-        kernels = [bound_to(as_kernel(k), sample, sample.weight) for k in kernels]
+        kernels = [bound_to(as_kernel(k), sample.X, sample.weight) for k in kernels]
         return [join([KernelFunctions(**points, kernel=k) for k in kernels])]
 
 
@@ -235,7 +214,7 @@ def _at_widths(
             place=place,
         )
     by_width = join(
-        [KernelFunctions(**points, kernel=with_gamma(kernel, g)) for g in gammas]
+        [KernelFunctions(**points, kernel=kernel.with_gamma(g)) for g in gammas]
     )
     return by_width[np.tile(np.arange(n_widths) * n_points, n_points) + place]
 
@@ -284,7 +263,7 @@ class KernelPerClass(Dictionary):
             weight = np.where(sample.labels == label, sample.weight, 0.0)
         kernel = as_kernel(self._kernel_for(label), gamma=self.gamma)
         points = at_rows(sample, sample.rows[belongs])
-        return KernelFunctions(**points, kernel=bound_to(kernel, sample, weight))
+        return KernelFunctions(**points, kernel=bound_to(kernel, sample.X, weight))
 
     def _kernel_for(self, label: Any) -> Any:
         if not isinstance(self.kernels, Mapping):

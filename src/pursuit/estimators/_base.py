@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import is_word, whole_between
 from pursuit.bounds.paths import Training, TrainingRecord
-from pursuit.dictionaries._frames import framer
+from pursuit.dictionaries._data_frames import framer
 from pursuit.engine.problem import Steps
 from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting import REASONS, Fit, fit
@@ -25,12 +25,12 @@ from pursuit.fitting.search import as_table
 from pursuit.functions import Functions
 from pursuit.losses import as_loss
 from pursuit.losses.laws import check_on_targets
-from pursuit.path import Path, SeparatePaths
+from pursuit.path import Path, SeparatePaths, joined
 
 from ._callbacks import CallbackSupport, StepReporter
 from ._empty import tell_why_empty
 from ._inputs import validate_data
-from ._learning import is_precomputed
+from ._learning import takes_kernel_matrix
 from ._planning import Task, make_plan
 
 
@@ -159,7 +159,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         return model
 
     def _attributes(self, found: Fit) -> dict[str, Any]:
-        path = _joined(found.paths)
+        path = joined(found.paths)
         return {
             "path_": path,
             "alpha_": found.alpha,
@@ -170,8 +170,13 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         }
 
     def _recorded(
-        self, path: Any, plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray
-    ) -> Any:
+        self,
+        path: Path | SeparatePaths,
+        plan: Plan,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray,
+    ) -> Path | SeparatePaths:
         """Return the path with the training data that its bounds need."""
         counted, n_candidates = np.flatnonzero(weight > 0), len(plan.labels)
         functions, place = self._path_functions, _places(path)
@@ -186,11 +191,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             training = Training(Y[:, counted], none, n_candidates, plan.is_class)
             return replace(path, record=TrainingRecord(values, training, counted))
 
-        if isinstance(path, Path):
-            return recorded(path, Y)
-        return SeparatePaths(
-            tuple(recorded(p, Y[t : t + 1]) for t, p in enumerate(path.paths))
-        )
+        ends = np.cumsum([p.n_outputs for p in path.paths])
+        parts = zip(path.paths, np.split(Y, ends[:-1]), strict=True)
+        return joined([recorded(p, own) for p, own in parts])
 
     def _set_attributes(self, attributes: dict[str, Any]) -> None:
         for name, value in attributes.items():
@@ -217,7 +220,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
 
     # -- sizes ---------------------------------------------------------------------
 
-    def truncate(self, n: int | None = None) -> Any:
+    def truncate(self, n: int | None = None) -> Self:
         """Return a model of size ``n`` from the same path, without another fit.
 
         Parameters
@@ -241,16 +244,15 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         predictions need: pickle that for deployment.
         """
         check_is_fitted(self, "dual_coef_")
-        sizes: Any = self._sizes
         if n is not None:
             n = whole_between("n", n, 0, len(self.path_), "the length of the path")
-            sizes = [n] * len(sizes)
-        is_one = isinstance(self.path_, Path)
+        cut = self.path_.truncate(self._sizes if n is None else n)
         model = copy.copy(self)
-        model.path_ = _forgetful(self.path_.truncate(sizes[0] if is_one else sizes))
+        # What predictions need does not hold the training rows.
+        model.path_ = joined([replace(path, record=None) for path in cut.paths])
         model._path_functions = self._functions_of(model.path_.support)
         model._set_attributes(_ended(model.path_))
-        if any(p.stop_reason == "truncated" for p in _parts(model.path_)):
+        if any(p.stop_reason == "truncated" for p in cut.paths):
             model.stop_reason_ = REASONS["truncated"]
         return model
 
@@ -302,7 +304,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         )
 
     def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
-        is_pairwise = is_precomputed(self)
+        is_pairwise = takes_kernel_matrix(self)
         accepted = "csr" if self._accepts_sparse else False
         given = X
         X, y = validate_data(
@@ -324,7 +326,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     @property
     def _takes_matrix(self) -> bool:
         """Whether X is a matrix of function values, such as a precomputed kernel."""
-        return is_precomputed(self) or getattr(self.dictionary, "is_matrix", False)
+        return takes_kernel_matrix(self) or getattr(self.dictionary, "is_matrix", False)
 
     @property
     def _accepts_sparse(self) -> bool:
@@ -335,15 +337,13 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
-        tags.input_tags.pairwise = is_precomputed(self)
+        tags.input_tags.pairwise = takes_kernel_matrix(self)
         return tags
 
 
-def _sized(path: Any, sizes: Sequence[int]) -> dict[str, Any]:
+def _sized(path: Path | SeparatePaths, sizes: Sequence[int]) -> dict[str, Any]:
     """Return the fitted attributes that depend on the size."""
-    support, coef, intercept = path.coefficients(
-        sizes[0] if isinstance(path, Path) else sizes
-    )
+    support, coef, intercept = path.coefficients(sizes)
     return {
         "support_": support,
         "dual_coef_": coef,
@@ -353,26 +353,11 @@ def _sized(path: Any, sizes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _ended(path: Any) -> dict[str, Any]:
+def _ended(path: Path | SeparatePaths) -> dict[str, Any]:
     """Return the fitted attributes of the whole path."""
-    return {**_sized(path, [len(p) for p in _parts(path)]), "n_iter_": len(path)}
+    return {**_sized(path, [len(p) for p in path.paths]), "n_iter_": len(path)}
 
 
-def _parts(path: Any) -> tuple[Path, ...]:
-    return (path,) if isinstance(path, Path) else path.paths
-
-
-def _places(path: Any) -> dict[int, int]:
+def _places(path: Path | SeparatePaths) -> dict[int, int]:
     """Return the position of each atom in the path's support."""
     return {int(atom): j for j, atom in enumerate(path.support)}
-
-
-def _forgetful(path: Any) -> Any:
-    """Return the path without its references to the training rows."""
-    if isinstance(path, Path):
-        return replace(path, record=None)
-    return SeparatePaths(tuple(replace(p, record=None) for p in path.paths))
-
-
-def _joined(paths: list[Path]) -> Path | SeparatePaths:
-    return paths[0] if len(paths) == 1 else SeparatePaths(tuple(paths))

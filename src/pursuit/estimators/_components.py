@@ -8,12 +8,9 @@ import numpy as np
 
 from pursuit._memory import budget
 from pursuit._parameters import (
-    check_scale,
     check_verbose,
-    finite_number,
     is_number,
     is_word,
-    positive_number,
     random_numbers,
     row_count,
     whole_number,
@@ -21,18 +18,15 @@ from pursuit._parameters import (
 from pursuit._rows import row_digests
 from pursuit.components.choosing import Choosing
 from pursuit.kernels import Kernel, as_kernel
-from pursuit.kernels.given import NAMED
-from pursuit.kernels.widths import RULES
+from pursuit.kernels.given import (
+    TRIAL_ROWS,
+    bound_to,
+    check_given,
+    is_precomputed,
+)
 
 # Above this many rows, subsample="auto" draws a sample of this size.
 SAMPLED_ROWS = 5000
-# Number of rows on which a kernel function is tested for symmetry.
-_TRIAL_ROWS = 20
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Return whether the view is given as a kernel matrix."""
-    return is_word(kernel, "precomputed")
 
 
 def bound_kernel(
@@ -42,44 +36,28 @@ def bound_kernel(
 
     ``view`` is "y" for the second view.
     """
-    whole_number("degree", degree, 1)
-    finite_number("coef0", coef0)
+    # None is KernelPCA's word for 1 / n_features.
+    gamma = "auto" if gamma is None else gamma
+    check_given(
+        kernel,
+        gamma,
+        degree,
+        coef0,
+        names=("precomputed",),
+        words=() if view == "X" else ("same",),
+        suffix="" if view == "X" else f"_{view}",
+    )
     if is_precomputed(kernel):
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"kernel='precomputed' needs a square matrix at fit, got {X.shape}."
             )
-        _check_symmetric(X[:_TRIAL_ROWS, :_TRIAL_ROWS], kernel)
+        _check_symmetric(X[:TRIAL_ROWS, :TRIAL_ROWS], kernel)
         return None
-    # KernelPCA uses None for 1 / n_features.
-    gamma = "auto" if gamma is None else gamma
-    check_kernel(kernel, gamma, "" if view == "X" else f"_{view}")
-    described = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
-    if described.takes_squares:
-        check_scale(X, view)
-    bound = described.bind(X)
+    bound = bound_to(as_kernel(kernel, gamma, degree, coef0), X, name=view)
     if not bound.symmetric:
-        _check_symmetric(bound(X[:_TRIAL_ROWS]), kernel)
+        _check_symmetric(bound(X[:TRIAL_ROWS]), kernel)
     return bound
-
-
-def check_kernel(kernel: Any, gamma: Any, suffix: str) -> None:
-    """Raise a ValueError if the kernel or its gamma is unknown."""
-    if isinstance(kernel, str):
-        if kernel not in NAMED:
-            names = ", ".join(map(repr, (*NAMED, "precomputed")))
-            raise ValueError(
-                f"kernel{suffix}={kernel!r} is unknown; the names are {names}. A "
-                "kernel object or a function k(X, Y) will do too."
-            )
-        if hasattr(NAMED[kernel](), "gamma"):
-            words = (*RULES, "same") if suffix else RULES
-            positive_number(f"gamma{suffix}", gamma, words)
-    elif not callable(kernel) or isinstance(kernel, type):
-        raise ValueError(
-            f"kernel{suffix}={kernel!r} must be a name, a kernel object such as "
-            "Gaussian(), or a function k(X, Y)."
-        )
 
 
 def _check_symmetric(K: np.ndarray, kernel: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from pursuit.densities._frames import Frame
+from pursuit.densities._coordinates import Coordinates
 from pursuit.fitting.folds import make_folds
 
 
@@ -37,13 +37,13 @@ class ScoredDensity(DensityMixin, BaseEstimator):
         return float(np.mean(self.score_samples(X)))
 
 
-def check_bandwidth(bandwidth: Any, frame: Frame) -> None:
+def check_bandwidth(bandwidth: Any, coordinates: Coordinates) -> None:
     """Raise a ValueError if the square of σ over- or underflows in the data's units."""
-    if not isinstance(bandwidth, str) and not frame.holds(bandwidth):
+    if not isinstance(bandwidth, str) and not coordinates.holds(bandwidth):
         raise ValueError(
             f"bandwidth={bandwidth!r} is too far from the scale of X, whose unit is "
-            f"{frame.unit:.3g}: its square overflows or underflows. Give one of the "
-            "data's order of magnitude, or 'auto'."
+            f"{coordinates.unit:.3g}: its square overflows or underflows. Give one of "
+            "the data's order of magnitude, or 'auto'."
         )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from pursuit._parameters import SMALLEST_TO_SQUARE
+from pursuit._warnings import warn
 from pursuit.fitting import REASONS, Fit
 
-# The squares of functions with values below this underflow.
-_SMALLEST_VALUE = 1e-140
 # A function with this share of its sum of squares on one row is too narrow.
 _MOST = 0.9
 # Absolute mean of targets -1 and +1 above which nearly all are equal.
@@ -49,7 +48,7 @@ def _values(found: Fit, X: Any, weight: np.ndarray) -> np.ndarray:
 
 def _check_not_tiny(values: np.ndarray) -> None:
     largest = float(values.max())
-    if 0 < largest < _SMALLEST_VALUE:
+    if 0 < largest < SMALLEST_TO_SQUARE:
         raise ValueError(
             "The functions of the dictionary (kernels on training points, features …) "
             f"have values up to {largest:.3g} only, whose squares underflow: scale the "
@@ -58,13 +57,12 @@ def _check_not_tiny(values: np.ndarray) -> None:
 
 
 def _warn_if_narrow(values: np.ndarray) -> None:
-    largest = np.maximum(values.max(axis=0), _SMALLEST_VALUE)
+    largest = np.maximum(values.max(axis=0), SMALLEST_TO_SQUARE)
     shares = 1.0 / np.maximum(np.square(values / largest).sum(axis=0), 1.0)
     if len(values) > 2 and np.median(shares) > _MOST:
-        warnings.warn(
+        warn(
             "The model has no support points: on held-out rows nothing was better than "
             "the constant. Each of its functions is nearly zero on all training rows "
             "but one, and so cannot generalize to others: try a smaller gamma or "
-            "degree, features of comparable scale (StandardScaler), or another kernel.",
-            stacklevel=6,
+            "degree, features of comparable scale (StandardScaler), or another kernel."
         )

@@ -8,27 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import is_number, is_word
+from pursuit._parameters import is_number
 from pursuit.dictionaries import Dictionary, OneKernel, Precomputed, Sample
 from pursuit.functions import Functions
 from pursuit.kernels import Kernel
+from pursuit.kernels.given import is_precomputed
 
 # Parameters that a dictionary replaces, with their defaults.
 _KERNEL_DEFAULTS = {"kernel": "rbf", "gamma": "cv", "degree": 3, "coef0": 0.0}
 
 
-def is_precomputed(estimator: Any) -> bool:
+def takes_kernel_matrix(estimator: Any) -> bool:
     """Return whether the estimator's X is a kernel matrix."""
     if getattr(estimator.dictionary, "is_kernel", False):
         return True
-    return is_word(estimator.kernel, "precomputed")
+    return is_precomputed(estimator.kernel)
 
 
 def dictionary_of(estimator: Any) -> Dictionary:
     """Return the given dictionary, or the one that the kernel stands for."""
     kernel, dictionary = estimator.kernel, estimator.dictionary
     if dictionary is None:
-        if is_precomputed(estimator):
+        if is_precomputed(kernel):
             return Precomputed(is_kernel=True)
         return OneKernel(
             kernel,

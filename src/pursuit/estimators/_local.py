@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +17,9 @@ from pursuit._parameters import (
     check_squares,
     is_word,
     random_numbers,
+    thread_count,
 )
+from pursuit._threads import allowed_threads
 from pursuit.neighbors.leave_one_out import error_table, temperature
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut, from_graph
@@ -36,7 +38,6 @@ from ._local_parameters import (
     limited_threads,
     reference_rows,
     rows_left_out_together,
-    thread_count,
     without_weights,
 )
 from ._targets import class_codes
@@ -61,7 +62,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
     # -- fitting -------------------------------------------------------------------
 
     @without_weights("KMPClassifier and DensityClassifier")
-    def fit(self, X: Any, y: Any, graph: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, graph: Any = None) -> Self:
         """Store the reference points, and choose what is "auto" by leave-one-out.
 
         Parameters
@@ -299,8 +300,29 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             likelihood of left-out training points, so the probabilities are calibrated
             on the whole. They do not come from a model of the class densities.
         """
-        found = scores(*self._distances(X, graph))
-        return softmax(-found / self.temperature_, axis=1)
+        return softmax(self._logits(X, graph), axis=1)
+
+    @available_if(_has_temperature)
+    def predict_log_proba(self, X: Any, graph: Any = None) -> np.ndarray:
+        """Return the logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points.
+        graph : sparse matrix of shape (n_samples, n_training_samples), optional
+            As in :meth:`distances`.
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+            Of :meth:`predict_proba`; finite even where these round to 0, and minus
+            infinity for a class without a neighbor in `graph`.
+        """
+        return log_softmax(self._logits(X, graph), axis=1)
+
+    def _logits(self, X: Any, graph: Any) -> np.ndarray:
+        return -scores(*self._distances(X, graph)) / self.temperature_
 
     def _distances(self, X: Any, graph: Any) -> tuple[np.ndarray, np.ndarray]:
         X = self._validated(X)
@@ -326,7 +348,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             unit=float(np.sqrt(self._variance)),
             tangents_of=None if self.tangents is None else self._tangents_of,
             memory=budget(self.max_memory),
-            n_threads=thread_count(self.n_jobs),
+            n_threads=thread_count(self.n_jobs, default=allowed_threads()),
             verbose=self.verbose,
         )
 

@@ -9,21 +9,19 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from pursuit._memory import budget
 from pursuit._parameters import (
-    check_jobs,
     check_verbose,
-    is_number,
     random_numbers,
+    thread_count,
     whole_number,
 )
 from pursuit._rows import distinct_rows
-from pursuit._threads import allowed_threads, limited
+from pursuit._threads import limited
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -55,14 +53,6 @@ def without_weights(others: str) -> Callable[[Fit], Fit]:
     return decorate
 
 
-def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads to use; None takes as many as BLAS may use."""
-    if n_jobs is None:
-        return allowed_threads()
-    check_jobs(n_jobs)
-    return int(effective_n_jobs(n_jobs))
-
-
 def limited_threads(n_jobs: int | None) -> Any:
     """Limit scikit-learn's search to the threads that ``n_jobs`` allows."""
     return nullcontext() if n_jobs is None else limited(thread_count(n_jobs))
@@ -90,16 +80,6 @@ def check_search(search: Any) -> None:
     raise ValueError(
         f"search={search!r} must have the methods fit and kneighbors, or be None."
     )
-
-
-def check_penalty(penalty: Any) -> None:
-    """Raise a ValueError unless ``penalty`` is a number or a known word."""
-    is_known = isinstance(penalty, str) and penalty in ("scale", "auto")
-    if not is_known and not (is_number(penalty) and 0 <= penalty < np.inf):
-        raise ValueError(
-            f"penalty={penalty!r} must be a finite number of at least 0, 'scale' or "
-            "'auto'."
-        )
 
 
 def checked_graph(graph: Any, n_rows: int, n_columns: int) -> Any:

@@ -16,18 +16,19 @@ from pursuit._parameters import (
     is_word,
     positive_number,
     random_numbers,
-    thread_limit,
+    thread_count,
     whole_number,
 )
 from pursuit._rows import distinct_rows, row_digests
-from pursuit.densities._frames import Frame
+from pursuit._threads import NO_LIMIT
+from pursuit.densities._coordinates import Coordinates
 from pursuit.densities.downdates import Models
-from pursuit.densities.left_out import LeftOut, leave_out, n_near_for
+from pursuit.densities.left_out import LeaveOneOut, leave_out, n_near_for
 from pursuit.densities.local_gaussians import LocalGaussians
 from pursuit.densities.local_weights import (
-    Neighbourhoods,
-    find_neighbourhoods,
+    WeightedNeighbors,
     nearest,
+    weighted_neighbors,
 )
 from pursuit.densities.search import (
     COMPONENTS,
@@ -54,35 +55,35 @@ _NO_SCALE = 1.0
 
 @dataclass(frozen=True)
 class _Training:
-    """Distinct rows of positive weight, as given and in their frame.
+    """Distinct rows of positive weight, as given and in coordinates of their own.
 
     Attributes
     ----------
     rows : ndarray of shape (l, n)
         Rows as given.
     X : ndarray of shape (l, n)
-        Rows in the frame.
+        Rows in `coordinates`.
     counts : ndarray of shape (l,)
         Summed weights of the equal rows.
     set_of_row : ndarray of int of shape (n_samples,)
         Index of the distinct row that each training row equals; -1 for weight 0.
-    frame : Frame
+    coordinates : Coordinates
     """
 
     rows: np.ndarray
     X: np.ndarray
     counts: np.ndarray
     set_of_row: np.ndarray
-    frame: Frame
+    coordinates: Coordinates
 
     @classmethod
     def of(cls, X: np.ndarray, weight: np.ndarray) -> _Training:
         first, set_of_row = distinct_rows(X, weight)
         used = set_of_row >= 0
         counts = np.bincount(set_of_row[used], weight[used])
-        frame = Frame.of(X[first])
+        coordinates = Coordinates.of(X[first])
         rows = np.ascontiguousarray(X[first])
-        return cls(rows, frame.inside(rows), counts, set_of_row, frame)
+        return cls(rows, coordinates.inside(rows), counts, set_of_row, coordinates)
 
     def some_rows(self) -> np.ndarray:
         """Return the rows that a search leaves out: all, or a random sample."""
@@ -111,10 +112,10 @@ class LocalGaussianMixture(ScoredDensity):
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
-        limit = thread_limit(self.n_jobs)
+        limit = thread_count(self.n_jobs, default=NO_LIMIT)
         memory = budget(self.max_memory)
         data = _Training.of(X, weight)
-        check_bandwidth(bandwidth, data.frame)
+        check_bandwidth(bandwidth, data.coordinates)
         kernel = _kernel(neighborhood, X, weight)
         self._data, self._kernel = data, kernel
         k, d, sigma = self._tuned(n_neighbors, n_components, bandwidth, memory, limit)
@@ -124,9 +125,9 @@ class LocalGaussianMixture(ScoredDensity):
         self.n_neighbors_, self.n_components_, self.bandwidth_ = k, d, sigma
         self._gaussians = LocalGaussians(
             data.X,
-            self._neighbourhoods(k, is_found, memory, limit),
+            self._weighted_neighbors(k, is_found, memory, limit),
             d,
-            data.frame.variance(sigma),
+            data.coordinates.variance(sigma),
             np.log(data.counts) - np.log(data.counts.sum()),
             memory,
             limit,
@@ -141,7 +142,8 @@ class LocalGaussianMixture(ScoredDensity):
         self.search_: list[dict[str, Any]] = []
         ks = (0,) if d == 0 else _neighbours(k, n_rows, self._kernel is not None)
         ds = _components(d, n)
-        given = None if _is_auto(sigma) else sigma / data.frame.unit
+        unit = data.coordinates.unit
+        given = None if _is_auto(sigma) else sigma / unit
         if len(ks) * len(ds) == 1 and given is not None:
             return ks[0], ds[0], sigma
         if n_rows < 2:
@@ -156,20 +158,22 @@ class LocalGaussianMixture(ScoredDensity):
             data.some_rows(),
             self.verbose,
         )
-        self.search_ = as_table(trials, data.frame)
-        return best.n_neighbors, best.n_components, best.bandwidth * data.frame.unit
+        self.search_ = as_table(trials, data.coordinates)
+        return best.n_neighbors, best.n_components, best.bandwidth * unit
 
-    def _neighbourhoods(
+    def _weighted_neighbors(
         self, k: int | None, is_found: bool, memory: int, limit: int
-    ) -> Neighbourhoods:
+    ) -> WeightedNeighbors:
         """Return the neighborhoods; rows count once each if a search found k."""
         data = self._data
         counts = np.ones(len(data.X)) if is_found else data.counts
-        return find_neighbourhoods(
+        return weighted_neighbors(
             data.X, counts, k, self._kernel, data.rows, memory, limit
         )
 
-    def _left_out(self, k: int | None, memory: int, limit: int, *more: Any) -> LeftOut:
+    def _left_out(
+        self, k: int | None, memory: int, limit: int, *more: Any
+    ) -> LeaveOneOut:
         data = self._data
         return leave_out(
             data.X, k, self._kernel, data.rows, data.counts, memory, limit, *more
@@ -190,8 +194,9 @@ class LocalGaussianMixture(ScoredDensity):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        frame = self._data.frame
-        return self._gaussians.log_density(frame.inside(X)) - frame.log_volume
+        coordinates = self._data.coordinates
+        logs = self._gaussians.log_density(coordinates.inside(X))
+        return logs - coordinates.log_volume
 
     def loo_score_samples(self) -> np.ndarray:
         """Return the log-density of each training row, fitted without that row.
@@ -214,7 +219,7 @@ class LocalGaussianMixture(ScoredDensity):
                 self.n_neighbors_, mixture.memory, mixture.n_threads
             )
             logs = left_out.log_densities(models, np.arange(len(data.X)))[0, 0]
-        logs = np.append(logs, np.nan) - data.frame.log_volume
+        logs = np.append(logs, np.nan) - data.coordinates.log_volume
         return logs[data.set_of_row]
 
     def tuning_grid(self, X: Any) -> dict[str, list[Any]]:
@@ -238,7 +243,7 @@ class LocalGaussianMixture(ScoredDensity):
         base, highest = _NO_SCALE, 0
         if len(data.X) > 1:
             base, highest = scale(data.X, data.some_rows())
-            base *= data.frame.unit
+            base *= data.coordinates.unit
         values: dict[str, list[Any]] = {
             "bandwidth": [float(base * 2.0**e) for e in grid_octaves(-2, 3, highest)],
             "n_neighbors": [k for k in GRID_NEIGHBOURS if k < len(data.X)] or [1],
@@ -265,7 +270,7 @@ class LocalGaussianMixture(ScoredDensity):
         check_is_fitted(self)
         n = whole_number("n_samples", n_samples, 0)
         points = self._gaussians.sample(n, random_numbers(random_state))
-        return self._data.frame.outside(points)
+        return self._data.coordinates.outside(points)
 
 
 def _is_auto(value: Any) -> bool:

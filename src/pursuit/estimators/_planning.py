@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from pursuit._memory import budget
-from pursuit._parameters import WHOLE, is_word, random_numbers, row_count
+from pursuit._parameters import (
+    WHOLE,
+    is_word,
+    number_from_zero,
+    random_numbers,
+    row_count,
+)
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Sample
@@ -23,11 +29,11 @@ from . import _settings
 from ._learning import (
     dictionary_of,
     feature_names,
-    is_precomputed,
     labels,
     learned,
     relearner,
     sets_of_atoms,
+    takes_kernel_matrix,
 )
 from ._splits import check_groups, held_out_rows
 
@@ -91,7 +97,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     rng = random_numbers(estimator.random_state)
     seed = 0 if estimator.random_state is None else _drawn_seed(rng)
     dictionary = dictionary_of(estimator)
-    contents = None if is_precomputed(estimator) else task.X
+    contents = None if takes_kernel_matrix(estimator) else task.X
     distinct, set_of_row = distinct_rows(contents, task.weight)
     turns = _turns(contents, distinct, seed)
     drawn, n_redrawn = _candidates(estimator, contents, distinct, turns, rng)
@@ -234,9 +240,9 @@ def _alphas(
     alpha: Any, task: Task, dictionary: Functions, n_distinct: int
 ) -> tuple[list[float], float]:
     """Return the ridges to compare, or the one given, and the smallest to try."""
-    if not is_word(alpha, "cv"):
-        value = _settings.number("alpha", alpha, low=0.0, word="cv")
-        return [value], value
+    alpha = number_from_zero("alpha", alpha, ("cv",))
+    if alpha != "cv":
+        return [alpha], alpha
     # A kernel s times as large has coefficients s times as small.
     scale = dictionary.scale(task.X, task.weight)
     scale = scale if 0 < scale < np.inf else 1.0

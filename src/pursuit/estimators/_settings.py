@@ -9,15 +9,15 @@ import numpy as np
 from pursuit._parameters import (
     check_choice,
     check_flag,
-    check_jobs,
     check_verbose,
     finite_number,
     is_number,
     is_whole,
-    is_word,
+    number_from_zero,
     positive_number,
     probability,
     row_count,
+    thread_count,
     whole_number,
 )
 from pursuit.bounds.paths import KINDS, BoundRule, check_rule, default_kind
@@ -38,7 +38,7 @@ def check_words(estimator: Any) -> None:
     whole_number("degree", estimator.degree, 1)
     finite_number("coef0", estimator.coef0)
     probability("validation_fraction", estimator.validation_fraction)
-    check_jobs(estimator.n_jobs)
+    thread_count(estimator.n_jobs)
     check_verbose(estimator.verbose)
     if estimator.selection == "loo" and estimator.method == "basic":
         raise ValueError(
@@ -70,20 +70,6 @@ def check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
         )
 
 
-def number(
-    name: str, value: Any, low: float, high: float = np.inf, word: str | None = None
-) -> float:
-    """Return a number in the range; ``word`` is an alternative named in the error."""
-    if not is_number(value) or not low <= value <= high or not np.isfinite(value):
-        upper = "" if high == np.inf else f" and at most {high:g}"
-        instead = "" if word is None else f", or {word!r}"
-        raise ValueError(
-            f"{name}={value!r} must be a finite number of at least {low:g}{upper}"
-            f"{instead}."
-        )
-    return float(value)
-
-
 def wanted_steps(estimator: Any, n_distinct: int) -> int:
     """Return the number of steps asked for, even if there are fewer candidates."""
     value = estimator.max_support
@@ -111,9 +97,7 @@ def tol(value: Any) -> float:
 
 def tolerance(value: Any) -> float | str:
     """Return by how much the error of a smaller size may exceed the lowest."""
-    if is_word(value, "1se"):
-        return "1se"
-    return number("size_tolerance", value, low=0.0, word="1se")
+    return number_from_zero("size_tolerance", value, ("1se",))
 
 
 def patience(value: Any, selection: str | None) -> Patience:

@@ -8,9 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
-# The squares of targets that vary by less than this underflow.
-_SMALLEST_SPREAD = 1e-140
-
+from pursuit._parameters import SMALLEST_TO_SQUARE
 
 # -- numbers -------------------------------------------------------------------------
 
@@ -55,7 +53,7 @@ def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> N
             "down, for instance with TransformedTargetRegressor and StandardScaler."
         )
     spread = float(np.ptp(Y, axis=0).max()) if is_centred else largest
-    if 0 < spread < _SMALLEST_SPREAD:
+    if 0 < spread < SMALLEST_TO_SQUARE:
         raise ValueError(
             f"y varies by {spread:.3g} at most, whose square underflows: scale it up, "
             "for instance with TransformedTargetRegressor and StandardScaler."

@@ -13,11 +13,11 @@ from sklearn.utils.validation import validate_data
 from pursuit._parameters import check_squares, is_word
 from pursuit.expansions import kernel_blocks
 from pursuit.kernels import Kernel
+from pursuit.kernels.given import is_precomputed
 
 from ._components import (
     bound_kernel,
     check_square_or_support,
-    is_precomputed,
 )
 from ._inputs import check_kind
 
@@ -53,7 +53,7 @@ class SecondView(TransformerMixin, BaseEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class FittedView:
     """One view of a fitted model.
 
     Attributes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from pursuit._parameters import is_number, is_word
+from pursuit._parameters import check_classes, is_number, is_word
 
 from ._inputs import check_kind
 
@@ -59,19 +59,16 @@ def _numbers(sample_weight: Any) -> np.ndarray:
         ) from error
 
 
-def check_class_count(weight: np.ndarray, codes: np.ndarray) -> None:
+def check_weighted_classes(
+    classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
+) -> None:
     """Raise a ValueError unless at least two classes have rows of positive weight."""
-    present = np.unique(codes[weight > 0])
-    if len(present) > 1:
-        return
-    if len(np.unique(codes)) < 2:
+    check_classes(classes)
+    if len(np.unique(codes[weight > 0])) < 2:
         raise ValueError(
-            "y holds one class only; a classifier needs at least two classes."
+            "Only one class has rows of positive weight (sample_weight, class_weight); "
+            "a classifier needs at least two classes."
         )
-    raise ValueError(
-        "Only one class has rows of positive weight (sample_weight, class_weight); a "
-        "classifier needs at least two classes."
-    )
 
 
 def class_weights(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
@@ -27,16 +27,16 @@ from pursuit._parameters import (
 from pursuit.components.canonical import correlations, variates
 from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
+from pursuit.kernels.given import is_precomputed
 
 from ._components import (
     choosing,
-    is_precomputed,
 )
 from ._inputs import validate_data
 from ._views import (
     NAMES,
+    FittedView,
     SecondView,
-    View,
     accepted,
     bound_kernels,
     second_view,
@@ -277,13 +277,13 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.x_support_vectors_, self.y_support_vectors_ = x_points, y_points
         self.stop_reason_ = REASONS[path.stop_reason]
 
-    def truncate(self, n: int) -> SparseKernelCCA:
+    def truncate(self, n: int | None = None) -> Self:
         """Return the model of the first ``n`` pairs, without choosing again.
 
         Parameters
         ----------
-        n : int
-            From 1 to ``n_support_``.
+        n : int, optional
+            From 1 to ``n_support_``, which is meant if none is given.
 
         Returns
         -------
@@ -292,7 +292,8 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             training rows; this one does not change.
         """
         check_is_fitted(self, "x_weights_")
-        n = whole_between("n", n, 1, self.n_support_, "the number of chosen pairs")
+        size = self.n_support_ if n is None else n
+        n = whole_between("n", size, 1, self.n_support_, "the number of chosen pairs")
         model = copy.copy(self)
         for name in ("correlations_", "_gaps"):
             if hasattr(model, name):
@@ -443,9 +444,9 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return bounds.cca(m, k, t, dimension=dimension, delta=delta)
 
     @property
-    def _views(self) -> tuple[View, ...]:
+    def _views(self) -> tuple[FittedView, ...]:
         return tuple(
-            View(name, kernel, points, self.support_, n_features, weights, offset)
+            FittedView(name, kernel, points, self.support_, n_features, weights, offset)
             for name, kernel, points, n_features, weights, offset in zip(
                 NAMES,
                 self._kernels,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -39,12 +39,12 @@ from pursuit.components.choosing import (
 from pursuit.components.preimages import has_preimages, preimages
 from pursuit.components.subspaces import SubspacePath
 from pursuit.expansions import kernel_blocks
+from pursuit.kernels.given import is_precomputed
 
 from ._components import (
     bound_kernel,
     check_square_or_support,
     choosing,
-    is_precomputed,
 )
 from ._inputs import validate_data
 
@@ -283,13 +283,13 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.support_vectors_ = points
         self.stop_reason_ = REASONS[path.stop_reason]
 
-    def truncate(self, n: int) -> SparseKernelPCA:
+    def truncate(self, n: int | None = None) -> Self:
         """Return the transformer of the first ``n`` points, without another fit.
 
         Parameters
         ----------
-        n : int
-            From 1 to ``n_support_``.
+        n : int, optional
+            From 1 to ``n_support_``, which is meant if none is given.
 
         Returns
         -------
@@ -297,7 +297,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             A fitted copy with at most ``n`` components; this one does not change.
         """
         check_is_fitted(self, "components_")
-        n = whole_between("n", n, 1, self.n_support_, "the number of chosen points")
+        size = self.n_support_ if n is None else n
+        n = whole_between("n", size, 1, self.n_support_, "the number of chosen points")
         model = copy.copy(self)
         points = self.support_vectors_
         model._set_path(

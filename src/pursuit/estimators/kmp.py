@@ -22,8 +22,8 @@ from ._targets import (
     n_targets,
 )
 from ._weights import (
-    check_class_count,
     check_sample_weight,
+    check_weighted_classes,
     class_weights,
 )
 
@@ -641,7 +641,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         weight = check_sample_weight(sample_weight, len(codes))
         of_class = class_weights(self.class_weight, self.classes_, codes, weight)
         weight = weight * of_class[codes]
-        check_class_count(weight, codes)
+        check_weighted_classes(self.classes_, codes, weight)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
         kind = {"is_class": True, "is_shared": is_shared}
@@ -713,8 +713,11 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         logarithms : ndarray of shape (n_samples, n_classes)
             Logarithms of :meth:`predict_proba`.
         """
+        values = self._values(X)
+        if hasattr(self._loss, "log_probabilities"):
+            return self._loss.log_probabilities(values.T).T
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._probabilities(values))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the function values of the models of sizes 1, 2, ... on the path.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import product
 from typing import Any
 
@@ -16,12 +15,14 @@ from pursuit._parameters import (
     check_verbose,
     positive_number,
     random_numbers,
-    thread_limit,
+    thread_count,
     whole_number,
 )
 from pursuit._progress import Progress
 from pursuit._rows import distinct_rows, row_digests
-from pursuit.densities._frames import Frame
+from pursuit._threads import NO_LIMIT
+from pursuit._warnings import warn
+from pursuit.densities._coordinates import Coordinates
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.search import (
     FARTHEST,
@@ -172,7 +173,7 @@ class LocalGaussianDensity(ScoredDensity):
         whole_number("n_components", self.n_components, 0, (None,))
         check_flag("normalize", self.normalize)
         budget(self.max_memory)
-        thread_limit(self.n_jobs)
+        thread_count(self.n_jobs)
         random_numbers(self.random_state)
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
@@ -180,9 +181,9 @@ class LocalGaussianDensity(ScoredDensity):
         first, self._set_of_row = distinct_rows(X, weight)
         used = self._set_of_row >= 0
         counts = np.bincount(self._set_of_row[used], weight[used])
-        self._frame = Frame.of(X[first])
-        check_bandwidth(bandwidth, self._frame)
-        self._X, self._log_counts = self._frame.inside(X[first]), np.log(counts)
+        self._coordinates = Coordinates.of(X[first])
+        check_bandwidth(bandwidth, self._coordinates)
+        self._X, self._log_counts = self._coordinates.inside(X[first]), np.log(counts)
         self._choose(width, bandwidth, row_digests(X, first, 0))
         self.log_mass_ = 0.0
         if self.normalize:
@@ -192,12 +193,10 @@ class LocalGaussianDensity(ScoredDensity):
     def _checked_log_mass(self) -> float:
         log_mass, error = self._log_mass(10_000, random_numbers(self.random_state))
         if not error <= _LARGEST_ERROR:
-            warnings.warn(
+            warn(
                 f"The mass that normalize=True divides by has a relative standard "
                 f"error of {error:.2g}: use a smaller width, normalizer() with more "
-                "samples, or normalize=False.",
-                UserWarning,
-                stacklevel=3,
+                "samples, or normalize=False."
             )
         return log_mass
 
@@ -208,7 +207,7 @@ class LocalGaussianDensity(ScoredDensity):
         base, highest = 1.0, 0
         if is_open and len(rows) > 1:
             base, highest = scale(self._X, rows)
-        base *= self._frame.unit
+        base *= self._coordinates.unit
         widths = base * 2.0 ** _up_to(WIDTHS, highest)
         sigmas = base * 2.0 ** _up_to(BANDWIDTHS, highest)
         if is_open and len(rows) > 1:
@@ -236,20 +235,21 @@ class LocalGaussianDensity(ScoredDensity):
                 break
         best = self._best()
         if len(sigmas) > 1 and best["bandwidth"] < lowest_width(sigmas):
-            warn_of_no_width(5)
+            warn_of_no_width()
         return best["width"], best["bandwidth"]
 
     def _compare(self, width: float, sigmas: np.ndarray, rows: np.ndarray) -> None:
         """Add the left-out scores of a width with each bandwidth to the table."""
-        frame = self._frame
+        coordinates = self._coordinates
         model = self._model(width, self._log_counts)
-        variances = (sigmas / frame.unit) ** 2
+        variances = (sigmas / coordinates.unit) ** 2
         logs = model.log_density(self._X[rows], variances, rows, TOLERANCE)
         log_counts = self._log_counts[rows]
         scores = np.average(logs, axis=0, weights=np.exp(log_counts - log_counts.max()))
+        scores = scores - coordinates.log_volume
         self.search_ += [
             {"width": float(width), "bandwidth": float(sigma), "score": float(score)}
-            for sigma, score in zip(sigmas, scores - frame.log_volume, strict=True)
+            for sigma, score in zip(sigmas, scores, strict=True)
         ]
 
     def _best(self) -> dict[str, float]:
@@ -273,15 +273,15 @@ class LocalGaussianDensity(ScoredDensity):
         return PointwiseGaussians(
             self._X,
             log_weights,
-            float(np.clip(width / self._frame.unit, 1e-120, 1e120)),
+            float(np.clip(width / self._coordinates.unit, 1e-120, 1e120)),
             self.n_components,
             budget(self.max_memory),
-            thread_limit(self.n_jobs),
+            thread_count(self.n_jobs, default=NO_LIMIT),
         )
 
     @property
     def _variance(self) -> float:
-        return self._frame.variance(self.bandwidth_)
+        return self._coordinates.variance(self.bandwidth_)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density at each row, divided by the mass if normalized.
@@ -299,8 +299,9 @@ class LocalGaussianDensity(ScoredDensity):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         model = self._model(self.width_, self._log_counts)
-        logs = model.log_density(self._frame.inside(X), np.array([self._variance]))
-        return logs[:, 0] - self._frame.log_volume - self.log_mass_
+        X = self._coordinates.inside(X)
+        logs = model.log_density(X, np.array([self._variance]))
+        return logs[:, 0] - self._coordinates.log_volume - self.log_mass_
 
     def loo_score_samples(self) -> np.ndarray:
         """Return the log-density of each training row, with that row left out.
@@ -318,7 +319,7 @@ class LocalGaussianDensity(ScoredDensity):
             variance = np.array([self._variance])
             rows = np.arange(len(self._X))
             logs = model.log_density(self._X, variance, rows)[:, 0]
-        logs = np.append(logs, np.nan) - self._frame.log_volume - self.log_mass_
+        logs = np.append(logs, np.nan) - self._coordinates.log_volume - self.log_mass_
         return logs[self._set_of_row]
 
     def normalizer(self, n_samples: int = 10_000, random_state: Any = None) -> Bunch:
@@ -368,12 +369,12 @@ class LocalGaussianDensity(ScoredDensity):
         """
         X = check_array(X, dtype=np.float64)
         first, _ = distinct_rows(X, np.ones(len(X)))
-        frame = Frame.of(X[first])
+        coordinates = Coordinates.of(X[first])
         base, highest = 1.0, 0
         if len(first) > 1:
             rows = np.sort(np.argsort(row_digests(X, first, 0))[:LEFT_OUT_ROWS])
-            base, highest = scale(frame.inside(X[first]), rows)
-        base *= frame.unit
+            base, highest = scale(coordinates.inside(X[first]), rows)
+        base *= coordinates.unit
         values = {
             "width": [base * 2.0**e for e in grid_octaves(1, 4, highest)],
             "bandwidth": [base * 2.0**e for e in grid_octaves(-3, 2, highest)],

@@ -9,7 +9,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
-from pursuit._parameters import check_scale, check_squares, is_word, random_numbers
+from pursuit._parameters import (
+    check_scale,
+    check_squares,
+    is_word,
+    number_from_zero,
+    random_numbers,
+    thread_count,
+)
+from pursuit._threads import allowed_threads
 from pursuit.neighbors.leave_one_out import Table
 from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
@@ -18,11 +26,9 @@ from pursuit.neighbors.subspaces import Hyperplanes, class_variance, reconstruct
 from ._inputs import validate_data
 from ._local_parameters import (
     MOST_NEIGHBORS,
-    check_penalty,
     check_shared,
     limited_threads,
     rows_left_out_together,
-    thread_count,
     without_weights,
 )
 from ._targets import as_numbers
@@ -175,7 +181,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_shared(self, least_left_out=1)
-        check_penalty(self.penalty)
+        number_from_zero("penalty", self.penalty, ("scale", "auto"))
 
     def _choose(self) -> None:
         n, penalties = len(self._points), self._penalties()
@@ -269,7 +275,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             unit=1.0,
             tangents_of=None,
             memory=budget(self.max_memory),
-            n_threads=thread_count(self.n_jobs),
+            n_threads=thread_count(self.n_jobs, default=allowed_threads()),
             verbose=self.verbose,
         )
         more = 3 * 8 * self._values.shape[1] * len(penalties) * most

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import is_number, is_whole, is_word
+from pursuit._parameters import is_number, is_whole, is_word, number_from_zero
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 from ._local import BaseLocal
-from ._local_parameters import check_penalty
 
 # Penalties that "auto" compares, and the default, as shares of the class variance.
 PENALTY_SHARES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
@@ -157,7 +156,7 @@ class HKNNClassifier(BaseLocal):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_penalty(self.penalty)
+        number_from_zero("penalty", self.penalty, ("scale", "auto"))
         self._check_n_components()
 
     def _check_n_components(self) -> None:

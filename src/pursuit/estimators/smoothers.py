@@ -11,31 +11,25 @@ from sklearn.utils.validation import check_is_fitted
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_classes,
-    check_scale,
     check_squares,
-    finite_number,
     is_word,
-    positive_number,
-    whole_number,
 )
 from pursuit._rows import distinct_rows, row_digests
+from pursuit.densities.search import LEFT_OUT_ROWS
 from pursuit.densities.smoothing import (
     class_mean_products,
     squared_distances_to_means,
     weighted_means,
 )
 from pursuit.kernels import Kernel, as_kernel
+from pursuit.kernels.given import bound_to, check_given
 
 from ._inputs import validate_data
 from ._targets import as_numbers, class_codes
 from ._weights import check_sample_weight
 
-# Rules for gamma that kernels know.
-RULES = ("median", "scale", "auto")
-# Multiples of the median rule that gamma="loo" compares, and the maximum number of
-# rows that it leaves out.
-GAMMA_MULTIPLES = tuple(2.0**e for e in range(-4, 11))
-LEFT_OUT_ROWS = 1000
+# Multiples of the median rule that gamma="loo" compares.
+LOO_MULTIPLES = tuple(2.0**e for e in range(-4, 11))
 # Range of the values of gamma that are normal numbers.
 _WIDTHS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
@@ -146,7 +140,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         self._Y = Y.reshape(len(Y), -1)[used]
         self.search_: list[dict[str, float]] = []
         is_searched = is_word(self.gamma, "loo")
-        kernel = _bound(self, "median" if is_searched else self.gamma, ("loo",))
+        kernel = _bound(self, words=("loo",))
         if is_searched and isinstance(self.kernel, str) and hasattr(kernel, "gamma"):
             kernel = self._best_width(kernel)
         self.kernel_ = kernel
@@ -164,9 +158,9 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         # Scale the targets so that their squares neither overflow nor underflow.
         unit = float(np.abs(self._Y).max()) or 1.0
         Y = self._Y / unit
-        for multiple in GAMMA_MULTIPLES:
+        for multiple in LOO_MULTIPLES:
             gamma = float(np.clip(multiple * kernel.gamma, *_WIDTHS))
-            trial = type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
+            trial = kernel.with_gamma(gamma)
             F = weighted_means(
                 trial,
                 self._X,
@@ -312,7 +306,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         self._shares = np.zeros((len(used), len(self.classes_)))
         self._shares[np.arange(len(used)), codes] = self._weight
         self._shares /= self._shares.sum(axis=0)
-        self.kernel_ = _bound(self, self.gamma)
+        self.kernel_ = _bound(self)
         self._mean_products = class_mean_products(
             self.kernel_, self._X, self._shares, budget(self.max_memory)
         )
@@ -381,21 +375,17 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _bound(estimator: Any, gamma: float | str, more: tuple[str, ...] = ()) -> Kernel:
+def _bound(estimator: Any, words: tuple[str, ...] = ()) -> Kernel:
     """Return the estimator's kernel, with gamma computed from its training rows.
 
-    ``more`` names values of gamma that the kernel itself does not know.
+    gamma may also be one of ``words``; the kernel then has the median rule's value.
     """
-    whole_number("degree", estimator.degree, 1)
-    finite_number("coef0", estimator.coef0)
-    kernel = as_kernel(
-        estimator.kernel, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0
+    gamma, shape = estimator.gamma, (estimator.degree, estimator.coef0)
+    check_given(estimator.kernel, gamma, *shape, words=words)
+    first = "median" if isinstance(gamma, str) and gamma in words else gamma
+    return bound_to(
+        as_kernel(estimator.kernel, first, *shape), estimator._X, estimator._weight
     )
-    if isinstance(estimator.kernel, str) and hasattr(kernel, "gamma"):
-        positive_number("gamma", gamma, (*more, *RULES))
-    if kernel.takes_squares:
-        check_scale(estimator._X)
-    return kernel.bind(estimator._X, estimator._weight)
 
 
 def _validated(estimator: Any, X: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from pursuit._interrupts import is_repeated
+from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 
@@ -89,9 +89,8 @@ def _again(
     except (CutShort, KeyboardInterrupt) as stop:
         if not isinstance(stop, CutShort) and is_repeated():
             raise
-        warnings.warn(
+        warn(
             "The choice of a size was interrupted; the one that was best in the search "
-            "is used.",
-            stacklevel=6,
+            "is used."
         )
         return None

@@ -8,7 +8,6 @@ size        chosen on its path, if held-out rows did not
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +17,7 @@ import numpy as np
 
 from pursuit._interrupts import is_repeated
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 from pursuit.bounds.paths import Training, bound_curve, positions_of
 from pursuit.engine.problem import Problem, Steps
 from pursuit.engine.pursuit import Pursuit
@@ -144,10 +144,9 @@ def _with_patience(pursue: Callable[[], list[Steps]]) -> list[Steps]:
     except KeyboardInterrupt:
         if is_repeated():
             raise
-    warnings.warn(
+    warn(
         "The fit was interrupted after its search; the model that this chose is fitted "
-        "nevertheless. Press Ctrl-C twice within two seconds to end the fit.",
-        stacklevel=4,
+        "nevertheless. Press Ctrl-C twice within two seconds to end the fit."
     )
     return pursue()
 
@@ -184,11 +183,10 @@ def _pursue(
         n_steps = sum(p.n_steps for p in pursuits)
         if not n_steps:
             raise NothingYet
-        warnings.warn(
+        warn(
             f"The fit was interrupted after {n_steps} steps; the model is the one "
             "found so far. Press Ctrl-C twice within two seconds to end the calling "
-            "code too.",
-            stacklevel=4,
+            "code too."
         )
     return pursuits
 

@@ -8,7 +8,6 @@ the whole grid, for a fraction of its pursuits.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +17,9 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from pursuit._interrupts import is_repeated
+from pursuit._parameters import thread_count
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 
@@ -72,10 +73,9 @@ def search(plan: Plan, X: Any, problems: list[Problem]) -> Search:
                 raise
             if not trials:
                 raise KeyboardInterrupt from None
-            warnings.warn(
+            warn(
                 "The search was interrupted; the best of the widths and ridges "
-                "compared so far is used.",
-                stacklevel=7,
+                "compared so far is used."
             )
             return Search(trials, is_cut_short=True)
     return Search(trials)
@@ -134,7 +134,7 @@ def compare(
     plan: Plan, X: Any, problems: list[Problem], pairs: Pairs
 ) -> Iterator[list[Trial]]:
     """Yield the trials of each dictionary, one for each of its ridges."""
-    n_jobs = min(effective_n_jobs(plan.n_jobs), len(pairs))
+    n_jobs = min(thread_count(plan.n_jobs), len(pairs))
     if n_jobs <= 1:
         for pair in pairs:
             yield _trials(plan, X, problems, *pair)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+
+from pursuit._parameters import is_number
 
 from .widths import RULES, width
 
@@ -77,6 +78,10 @@ class Kernel(BaseEstimator):
         bound._check()
         return bound
 
+    def with_gamma(self, gamma: float) -> Self:
+        """Return the kernel with another width."""
+        return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
+
     def _bound(self, name: str, value: Any, X: Any, sample_weight: Any) -> Any:
         if isinstance(value, Kernel):
             return value.bind(X, sample_weight)
@@ -107,7 +112,7 @@ class Kernel(BaseEstimator):
                 f"{self} has gamma={gamma!r}, which is computed from data: call "
                 "bind(X) and use the kernel it returns, or pass a number."
             )
-        if not _is_real(gamma) or not 0 < gamma < np.inf:
+        if not is_number(gamma) or not 0 < gamma < np.inf:
             words = ", ".join(map(repr, RULES))
             raise ValueError(
                 f"gamma must be a positive finite number or one of {words}; got "
@@ -116,21 +121,22 @@ class Kernel(BaseEstimator):
 
     def _check_number(self, name: str, positive: bool = False) -> None:
         value = getattr(self, name)
-        if not (_is_real(value) and np.isfinite(value) and (value > 0 or not positive)):
+        is_finite = is_number(value) and np.isfinite(value)
+        if not is_finite or (positive and value <= 0):
             kind = "positive finite" if positive else "finite"
             raise ValueError(
                 f"{name} must be a {kind} number, got {value!r} in {self}."
             )
 
     def __add__(self, other: Any) -> Kernel:
-        other = Constant(other) if _is_real(other) else other
+        other = Constant(other) if is_number(other) else other
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: Any) -> Kernel:
-        return Sum(Constant(other), self) if _is_real(other) else NotImplemented
+        return Sum(Constant(other), self) if is_number(other) else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
-        if _is_real(other):
+        if is_number(other):
             return Scaled(self, other)
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
@@ -290,7 +296,3 @@ def check_out(out: np.ndarray, shape: tuple[int, ...]) -> None:
             f"out must be a float64 or float32 array of shape {shape}, got one of "
             f"{out.dtype} and shape {out.shape}."
         )
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -23,7 +23,7 @@ from sklearn.utils.extmath import row_norms
 
 # A distance below this fraction of |x|² + |z|² has lost three or more digits to
 # cancellation and is recomputed.
-_CANCELLED = 1e-3
+CANCELLED = 1e-3
 # A coordinate of the mean above this may overflow when it is subtracted.
 _LARGEST_CENTER = 1e150
 # Number of pairs of sparse rows recomputed at a time.
@@ -113,7 +113,7 @@ def _narrow(X: Any) -> Any:
 def _sparse_distances(left: Rows, right: Rows, out: np.ndarray) -> None:
     total = left.norms[:, np.newaxis] + right.norms
     out[...] = total - 2.0 * (left.points @ right.points.T).toarray()
-    i, j = np.nonzero(~(out > _CANCELLED * total))
+    i, j = np.nonzero(~(out > CANCELLED * total))
     for a in range(0, len(i), _PAIRS):
         pairs = i[a : a + _PAIRS], j[a : a + _PAIRS]
         difference = left.points[pairs[0]] - right.points[pairs[1]]
@@ -135,10 +135,10 @@ def _finish(
             total = x_norms[i] + z_norms[j]
             D[i, j] = total - 2.0 * D[i, j]
             # Negated, so that NaN (from inf - inf) counts as well.
-            n_cancelled += not (D[i, j] > _CANCELLED * total)
+            n_cancelled += not (D[i, j] > CANCELLED * total)
         if n_cancelled > 0:
             for j in range(D.shape[1]):
-                if not (D[i, j] > _CANCELLED * (x_norms[i] + z_norms[j])):
+                if not (D[i, j] > CANCELLED * (x_norms[i] + z_norms[j])):
                     D[i, j] = _squared_difference(X[i], Z[j])
 
 

@@ -9,13 +9,22 @@ import numpy as np
 from scipy import sparse
 from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 
+from pursuit._parameters import (
+    check_scale,
+    finite_number,
+    is_word,
+    positive_number,
+    whole_number,
+)
+
 from ._base import Kernel, as_points
 from .dot_products import Cosine, Linear, Polynomial, Sigmoid
 from .laplacian import Laplacian
 from .radial import Gaussian
+from .widths import RULES
 
 # Number of rows on which a user's function is tested first.
-_TRIAL_ROWS = 20
+TRIAL_ROWS = 20
 
 
 class FunctionKernel(Kernel):
@@ -49,7 +58,7 @@ class FunctionKernel(Kernel):
 
     def bind(self, X: Any, sample_weight: Any = None) -> Kernel:
         """Return a new kernel, after testing the function on a few rows of X."""
-        K = self(as_points(X)[:_TRIAL_ROWS])
+        K = self(as_points(X)[:TRIAL_ROWS])
         if self.symmetric and not np.allclose(K, K.T):
             raise ValueError(
                 f"The kernel {self._name()} returned a matrix that is not symmetric, "
@@ -130,16 +139,75 @@ def as_kernel(
 
 
 def _named(name: str, **given: Any) -> Kernel:
-    if name == "precomputed":
-        raise ValueError(
-            "kernel='precomputed' stands for a matrix rather than a function of two "
-            "points and cannot be used here; pass a name, a Kernel or a callable."
-        )
-    if name not in NAMED:
-        known = ", ".join(map(repr, NAMED))
-        raise ValueError(
-            f"kernel={name!r} is unknown; the names are {known}. A Kernel object or a "
-            "function k(X, Y) will do too."
-        )
+    _check_known(name, "kernel", ())
     names = NAMED[name]().get_params()
     return NAMED[name](**{key: given[key] for key in names})
+
+
+def _check_known(name: str, parameter: str, others: tuple[str, ...]) -> None:
+    """Raise a ValueError unless a kernel, or what ``others`` name, has this name."""
+    known = (*NAMED, *others)
+    if name in known:
+        return
+    if is_precomputed(name):
+        raise ValueError(
+            f"{parameter}='precomputed' stands for a matrix rather than a function of "
+            "two points and cannot be used here; pass a name, a Kernel or a callable."
+        )
+    listed = ", ".join(map(repr, known))
+    raise ValueError(
+        f"{parameter}={name!r} is unknown; the names are {listed}. A Kernel object or "
+        "a function k(X, Y) will do too."
+    )
+
+
+# -- parameters of estimators and dictionaries -------------------------------------
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Return whether `kernel` says that X holds the values of a kernel."""
+    return is_word(kernel, "precomputed")
+
+
+def check_given(
+    kernel: Any,
+    gamma: Any,
+    degree: Any,
+    coef0: Any,
+    *,
+    names: tuple[str, ...] = (),
+    words: tuple[str, ...] = (),
+    suffix: str = "",
+) -> None:
+    """Raise a ValueError that says which parameter is wrong.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0
+        As they were given.
+    names, words : tuple of str
+        What `kernel` and `gamma` may be besides what kernels know.
+    suffix : str
+        How the names of `kernel` and `gamma` end, as in ``kernel_y``.
+    """
+    whole_number("degree", degree, 1)
+    finite_number("coef0", coef0)
+    if isinstance(kernel, str):
+        _check_known(kernel, f"kernel{suffix}", names)
+        if kernel in NAMED and hasattr(NAMED[kernel](), "gamma"):
+            positive_number(f"gamma{suffix}", gamma, (*words, *RULES))
+    elif not callable(kernel) or isinstance(kernel, type):
+        raise ValueError(
+            f"kernel{suffix}={kernel!r} must be a name, a Kernel object such as "
+            "Gaussian(), or a function k(X, Y)."
+        )
+
+
+def bound_to(kernel: Kernel, X: Any, weight: Any = None, name: str = "X") -> Kernel:
+    """Return the kernel with its width a number, or say that X has no fit scale.
+
+    ``name`` says what X is, for the error.
+    """
+    if kernel.takes_squares:
+        check_scale(X, name)
+    return kernel.bind(X, weight)

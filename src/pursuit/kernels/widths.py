@@ -6,8 +6,6 @@ scale with the units of the data, however large or small.
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from pursuit._quantiles import lower_quantile
+from pursuit._rows import exact_digests
 
 from .distances import absolute_distances, paired_rows, squared_distances
 
@@ -22,8 +21,6 @@ RULES = ("median", "scale", "auto")
 
 # Maximum number of distinct rows whose distances enter the median.
 SAMPLED_ROWS = 1000
-# Number of rows whose fingerprints are computed at a time.
-_CHUNK = 1024
 
 
 def width(rule: str, X: Any, sample_weight: Any, metric: str) -> float:
@@ -126,22 +123,9 @@ def _distances(X: Any, metric: str) -> np.ndarray:
 
 def _distinct(X: Any, weights: np.ndarray) -> tuple[Any, np.ndarray]:
     """Return the distinct rows, ordered by fingerprint, and their weights."""
+    everything = np.arange(X.shape[0])
     _, first, inverse = np.unique(
-        _fingerprints(X), return_index=True, return_inverse=True
+        exact_digests(X, everything), return_index=True, return_inverse=True
     )
     weights = np.bincount(inverse, weights, len(first))
     return X[first[:SAMPLED_ROWS]], weights[:SAMPLED_ROWS]
-
-
-def _fingerprints(X: Any) -> np.ndarray:
-    """Return one number per row that depends on its non-zero entries only."""
-    digests = []
-    for a in range(0, X.shape[0], _CHUNK):
-        rows = sparse.csr_array(X[a : a + _CHUNK], copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        indices = rows.indices.astype(np.int64)
-        for start, stop in pairwise(rows.indptr.tolist()):
-            content = indices[start:stop].tobytes() + rows.data[start:stop].tobytes()
-            digests.append(blake2b(content, digest_size=8).digest())
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_expit, log_softmax, logsumexp
 
 from ._base import (
     Loss,
@@ -55,6 +55,13 @@ class Logistic(MarginLoss):
         p = expit(2.0 * f)
         return p / np.maximum(p.sum(axis=0), np.finfo(float).tiny)
 
+    def log_probabilities(self, f: np.ndarray) -> np.ndarray:
+        """Return their logarithms, finite even where these round to 0."""
+        if len(f) == 1:
+            return np.concatenate([log_expit(-2.0 * f), log_expit(2.0 * f)])
+        logs = log_expit(2.0 * f)
+        return logs - logsumexp(logs, axis=0)
+
 
 def _softmax(f: np.ndarray) -> np.ndarray:
     p = np.exp(f - f.max(axis=0))
@@ -104,6 +111,10 @@ class Softmax(Loss):
     def probabilities(self, f: np.ndarray) -> np.ndarray:
         """Return the class probabilities (T, n)."""
         return _softmax(f)
+
+    def log_probabilities(self, f: np.ndarray) -> np.ndarray:
+        """Return their logarithms, finite even where these round to 0."""
+        return log_softmax(f, axis=0)
 
 
 class Exponential(MarginLoss):

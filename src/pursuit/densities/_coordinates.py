@@ -13,8 +13,8 @@ _WIDEST = 1e125
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Origin and unit of coordinates.
+class Coordinates:
+    """Where the origin is, and what the unit.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class Frame:
     unit: float
 
     @classmethod
-    def of(cls, X: np.ndarray) -> Frame:
-        """Return the frame of the rows of X: their mean and a suitable unit."""
+    def of(cls, X: np.ndarray) -> Coordinates:
+        """Return coordinates about the mean of the rows of X, in a unit for them."""
         largest = float(np.abs(X).max())
         unit = 1.0
         if largest > _EXTREME or 0.0 < largest < 1.0 / _EXTREME:
@@ -37,22 +37,22 @@ class Frame:
         return cls((X / unit).mean(axis=0), unit)
 
     def inside(self, X: np.ndarray) -> np.ndarray:
-        """Return points in the coordinates of the frame."""
+        """Return points of the data in these coordinates."""
         return np.ascontiguousarray(X / self.unit - self.center)
 
     def outside(self, X: np.ndarray) -> np.ndarray:
-        """Return points of the frame in the coordinates of the data."""
+        """Return points of these coordinates in those of the data."""
         return (X + self.center) * self.unit
 
     def variance(self, sigma: float) -> float:
-        """Return σ² in the frame, clipped so that it can be divided by."""
+        """Return σ² in these coordinates, kept where it can be divided by."""
         return float(np.clip(sigma / self.unit, 1.0 / _WIDEST, _WIDEST)) ** 2
 
     def holds(self, sigma: float) -> bool:
-        """Return whether σ² in the frame can be divided by."""
+        """Return whether σ² in these coordinates can be divided by."""
         return 1.0 / _WIDEST <= sigma / self.unit <= _WIDEST
 
     @property
     def log_volume(self) -> float:
-        """Logarithm of the volume of a unit cube of the frame, in the data's units."""
+        """Logarithm of the volume of a cube of side 1 here, in the data's units."""
         return len(self.center) * float(np.log(self.unit))

@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 import reference
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectKBest
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -587,6 +589,17 @@ def test_semi_parametric_models_go_on_where_kernels_fade():
     errors = [np.mean((m.predict(X_test) - f(X_test)) ** 2) for m in (pure, mixed)]
     assert errors[1] < 0.2 * errors[0]
     assert "feature x0" in mixed.atoms_.names
+
+
+@pytest.mark.parametrize(
+    "kernel", [RBF(2.0), lambda A, B: np.exp(-0.125 * cdist(A, B, "sqeuclidean"))]
+)
+def test_any_kernel_stands_for_the_simplest_dictionary(data, kernel):
+    X, y = data[:2]
+    how = {"max_support": 6, "alpha": 1e-3, "selection": None}
+    model = KMPRegressor(dictionary=kernel, **how).fit(X, y)
+    wanted = KMPRegressor(kernel, **how).fit(X, y)
+    np.testing.assert_array_equal(model.support_, wanted.support_)
 
 
 # -- bad input ---------------------------------------------------------------------

@@ -141,14 +141,14 @@ def test_truncating_keeps_the_first_steps(data):
     assert len(path) == 4
 
 
-@pytest.mark.parametrize("size", [-1, 5, 100])
+@pytest.mark.parametrize("size", [-1, 5, 100, 1.5, "a"])
 def test_a_size_that_is_not_on_the_path(data, size):
     path = path_on(*data, [3, 1, 4, 11])
     for one in (path, SeparatePaths((path,))):
         for ask in (one.coefficients, one.truncate):
-            with pytest.raises(ValueError, match=f"size={size}.*sizes 0 to 4"):
+            with pytest.raises(ValueError, match=f"size={size!r}.*sizes 0 to 4"):
                 ask(size)
-            with pytest.raises(ValueError, match=rf"size=\[{size}\].*sizes 0 to 4"):
+            with pytest.raises(ValueError, match=rf"size=\[{size!r}\].*sizes 0 to 4"):
                 ask([size])
 
 

@@ -344,10 +344,12 @@ def joined(paths: Sequence[Path]) -> Path | SeparatePaths:
 
 def _sizes(path: Path | SeparatePaths, size: Size) -> list[int]:
     """Return the size of each path: its own, or the one that all have."""
-    sizes = np.broadcast_to(size, len(path.paths))
-    if not np.all((sizes >= 0) & (sizes <= len(path))):
+    sizes = np.broadcast_to(np.asarray(size), len(path.paths))
+    is_whole = sizes.dtype.kind in "iu"
+    if not is_whole or not np.all((sizes >= 0) & (sizes <= len(path))):
         raise ValueError(
-            f"size={size!r} is not on the path, which has sizes 0 to {len(path)}."
+            f"size={size!r} is not on the path, which has the whole sizes 0 to "
+            f"{len(path)}."
         )
     return sizes.astype(int).tolist()
 

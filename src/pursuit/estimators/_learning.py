@@ -45,14 +45,15 @@ def dictionary_of(estimator: Any) -> Dictionary:
                 f"{name}={value!r} and a dictionary were both given: the dictionary "
                 f"has kernels and widths of its own, so leave {name} at {default!r}."
             )
-    if isinstance(dictionary, (str, Kernel)):
+    if isinstance(dictionary, Dictionary):
+        return dictionary
+    is_function = callable(dictionary) and not isinstance(dictionary, type)
+    if isinstance(dictionary, (str, Kernel)) or is_function:
         return OneKernel(dictionary)
-    if not isinstance(dictionary, Dictionary):
-        raise ValueError(
-            f"dictionary={dictionary!r} must be an object of pursuit.dictionaries, "
-            "such as ManyWidths(), a kernel, or None."
-        )
-    return dictionary
+    raise ValueError(
+        f"dictionary={dictionary!r} must be an object of pursuit.dictionaries, such as "
+        "ManyWidths(), a kernel, or None."
+    )
 
 
 def learned(dictionary: Dictionary, sample: Sample) -> list[Functions]:

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._memory import budget
@@ -30,6 +29,7 @@ from pursuit.neighbors.subspaces import (
     class_variance,
 )
 
+from ._available import available_unless
 from ._inputs import validate_data
 from ._local_parameters import (
     MOST_NEIGHBORS,
@@ -276,13 +276,15 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         with limited_threads(self.n_jobs):
             return self.classes_[self._fitted_model().nearest_class(X, find)]
 
-    def _has_temperature(self) -> bool:
-        """Return whether the model has probabilities, or will have after a fit."""
-        if hasattr(self, "temperature_"):
-            return self.temperature_ is not None
-        return bool(self.loo_samples != 0)
+    def _lacks_temperature(self) -> None:
+        """Raise an AttributeError that says how to get probabilities."""
+        if getattr(self, "temperature_", self.loo_samples or None) is None:
+            raise AttributeError(
+                "Probabilities need a temperature, which is chosen by leaving out "
+                f"training points; with loo_samples={self.loo_samples!r} there is none."
+            )
 
-    @available_if(_has_temperature)
+    @available_unless(_lacks_temperature)
     def predict_proba(self, X: Any, graph: Any = None) -> np.ndarray:
         """Return class probabilities, a softmax of the negative distances.
 
@@ -302,7 +304,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         """
         return softmax(self._logits(X, graph), axis=1)
 
-    @available_if(_has_temperature)
+    @available_unless(_lacks_temperature)
     def predict_log_proba(self, X: Any, graph: Any = None) -> np.ndarray:
         """Return the logarithms of the class probabilities.
 

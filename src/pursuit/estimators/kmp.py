@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 
 from pursuit._parameters import check_choice
 from pursuit.losses import Logistic, Poisson, is_named
 
+from ._available import available_unless
 from ._base import BaseKMP
 from ._callbacks import with_callbacks
 from ._targets import (
@@ -335,14 +335,13 @@ def _has_probabilities(loss: Any) -> bool:
     return is_named(loss, Logistic) or hasattr(loss, "probabilities")
 
 
-def _gives_probabilities(estimator: Any) -> bool:
-    """Return True, or raise an error that says how to get probabilities."""
+def _lacks_probabilities(estimator: Any) -> None:
+    """Raise an AttributeError that says how to get probabilities."""
     if not _has_probabilities(estimator.loss):
         raise AttributeError(
             f"loss={estimator.loss!r} has no probabilities: use loss='logistic', or "
             "wrap the classifier in scikit-learn's CalibratedClassifierCV."
         )
-    return True
 
 
 class KMPClassifier(ClassifierMixin, BaseKMP):
@@ -680,7 +679,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         """
         return self._decoded(self._values(X))
 
-    @available_if(_gives_probabilities)
+    @available_unless(_lacks_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes.
 
@@ -699,7 +698,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         """
         return self._probabilities(self._values(X))
 
-    @available_if(_gives_probabilities)
+    @available_unless(_lacks_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the probabilities of the classes.
 
@@ -757,7 +756,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         for values in self._staged(X):
             yield self._decoded(values)
 
-    @available_if(_gives_probabilities)
+    @available_unless(_lacks_probabilities)
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the probabilities by the models of sizes 1, 2, ... on the path.
 

@@ -441,12 +441,35 @@ def test_names_beside_all_are_an_error(option, capsys, tmp_path):
     assert f"{option} takes no names; got table-9.1" in capsys.readouterr().err
 
 
-def test_an_unreadable_result_is_named(only, capsys, tmp_path):
+def spoiled(**changes):
+    """What spoils a results file: some of its contents become others."""
+    return lambda text: json.dumps({**json.loads(text), **changes})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "{}",
+        lambda text: "[]",
+        lambda text: "[1, 2]",
+        spoiled(title=None),
+        spoiled(machine={}),
+        spoiled(rows=[{}]),
+        spoiled(rows=["ours"]),
+        spoiled(rows=[{"label": "", "quantity": "", "ours": 1.0, "theirs": 2.0}]),
+    ],
+)
+def test_an_unreadable_result_is_named(only, capsys, tmp_path, spoil):
     only(experiment())
     assert reproduce(tmp_path, "squares") == 0
-    (tmp_path / "out" / "squares.json").write_text("{")
+    path = tmp_path / "out" / "squares.json"
+    path.write_text(spoil(path.read_text()))
+    capsys.readouterr()
     assert reproduce(tmp_path, "--page") == 1
-    assert "squares.json holds no results" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert re.search(r"squares.json holds no results \(.*\): delete it", err)
+    assert err.count("\n") == 1
 
 
 def test_an_output_that_is_no_folder_is_told_before_the_work(only, capsys, tmp_path):

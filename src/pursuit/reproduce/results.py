@@ -23,6 +23,21 @@ from .experiment import Experiment, Report, Row
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 # Told where they are installed: comparisons have a row more then.
 OPTIONAL = ("fastrvm",)
+# What the page tells of a results file, and of which kind it is.
+TOLD: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "title": str,
+    "source": str,
+    "quick": bool,
+    "date": str,
+    "seconds": (int, float),
+    "machine": dict,
+    "versions": dict,
+    "rows": list,
+    "notes": list,
+    "tasks": dict,
+    "picture": bool,
+}
 
 
 def stem(name: str, quick: bool) -> str:
@@ -114,7 +129,13 @@ def versions() -> dict[str, str]:
 
 
 def load(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return an experiment's results, the quick ones only if there are no others."""
+    """Return an experiment's results, the quick ones only if there are no others.
+
+    Raises
+    ------
+    OSError
+        If the file is there but holds no results.
+    """
     for quick in (False, True):
         path = folder / f"{stem(name, quick)}.json"
         if path.is_file():
@@ -124,11 +145,23 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        content = dict(json.loads(path.read_text(encoding="utf-8")))
+        _check(content)
     except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise OSError(
             f"{path} holds no results ({error}): delete it, or run its experiment again"
         ) from error
+    return content
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    """Raise a TypeError or ValueError unless all is there that the page tells."""
+    for key, needed in TOLD.items():
+        if not isinstance(content.get(key), needed):
+            raise ValueError(f"its {key!r} is absent or of another kind")
+    if not content["machine"].keys() >= {"cores", "jobs"}:
+        raise ValueError("its 'machine' lacks cores or jobs")
+    rows_of(content)
 
 
 def rows_of(content: Mapping[str, Any]) -> list[Row]:

@@ -376,7 +376,7 @@ def test_every_experiment_names_known_data_and_makes_tasks():
 
 
 def test_an_unknown_name_is_an_error_that_names_the_nearest(capsys, tmp_path):
-    assert reproduce(tmp_path, "figure-9.55") == 1
+    assert reproduce(tmp_path, "figure-9.55") == 2
     err = capsys.readouterr().err
     assert "figure-9.5 " in err or "figure-9.5?" in err
     assert err.count("\n") == 1
@@ -393,7 +393,7 @@ def test_the_page_alone(only, tmp_path):
 
 
 def test_nothing_asked_for_is_an_error(capsys, tmp_path):
-    assert reproduce(tmp_path) == 1
+    assert reproduce(tmp_path) == 2
     assert "--all" in capsys.readouterr().err
 
 
@@ -437,7 +437,7 @@ def test_skipping_what_was_asked_for_is_one(only, monkeypatch, capsys, tmp_path)
 
 @pytest.mark.parametrize("option", ["--all", "--page"])
 def test_names_beside_all_are_an_error(option, capsys, tmp_path):
-    assert reproduce(tmp_path, option, "table-9.1") == 1
+    assert reproduce(tmp_path, option, "table-9.1") == 2
     assert f"{option} takes no names; got table-9.1" in capsys.readouterr().err
 
 

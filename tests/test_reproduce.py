@@ -1,6 +1,7 @@
 """The framework of `pursuit reproduce`, with experiments made for the purpose."""
 
 import csv
+import errno
 import json
 import os
 import re
@@ -472,12 +473,37 @@ def test_an_unreadable_result_is_named(only, capsys, tmp_path, spoil):
     assert err.count("\n") == 1
 
 
-def test_an_output_that_is_no_folder_is_told_before_the_work(only, capsys, tmp_path):
+@pytest.mark.parametrize("option, folder", [("--output", "out"), ("--cache", "cache")])
+def test_a_folder_that_takes_no_files_is_told_before_the_work(
+    option, folder, only, capsys, tmp_path
+):
     only(experiment())
-    (tmp_path / "out").write_text("")
+    (tmp_path / folder).write_text("")
     assert reproduce(tmp_path, "squares") == 1
     assert RAN == []
-    assert "out: File exists" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"{option} {tmp_path / folder} cannot be written to: File exists" in err
+    assert err.count("\n") == 1
+
+
+def test_a_folder_that_lets_nobody_write_is_told(monkeypatch, only, capsys, tmp_path):
+    """Not by its permissions, which do not hold for every user."""
+
+    def refuse(dir):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(dir))
+
+    monkeypatch.setattr(command, "TemporaryFile", refuse)
+    only(experiment())
+    assert reproduce(tmp_path, "squares") == 1
+    assert RAN == []
+    assert "out cannot be written to: Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--page"], ["squares", "--partial"]])
+def test_what_runs_nothing_needs_no_cache(words, only, tmp_path):
+    only(experiment())
+    reproduce(tmp_path, *words)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_some_by_name_and_without_keeping(only, tmp_path):

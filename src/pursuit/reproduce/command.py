@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from pursuit import datasets
 
@@ -63,10 +64,14 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
     ------
     ValueError
         If a name is unknown.
+    OSError
+        If nothing can be written to `settings.output` or `settings.cache`.
     """
     chosen = registry.EXPERIMENTS if names is None else registry.find(names)
     # Before hours of work, not after.
-    settings.output.mkdir(parents=True, exist_ok=True)
+    _check_writable("--output", settings.output)
+    if chosen and settings.cache is not None and not settings.partial:
+        _check_writable("--cache", settings.cache)
     try:
         outcomes = {e.name: _run_one(e, settings) for e in chosen}
     finally:  # of what has ended, even if the rest is interrupted
@@ -77,6 +82,17 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
     print(f"page: {path}")
     bad = ("failed",) if names is None else ("failed", "skipped")
     return [name for name, word in outcomes.items() if word in bad]
+
+
+def _check_writable(option: str, folder: Path) -> None:
+    """Make a folder, and raise an OSError that names its option if it takes no file."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        message = f"{option} {folder} cannot be written to: {error.strerror}"
+        raise OSError(message) from error
 
 
 def _run_one(experiment: Experiment, settings: Settings) -> str:

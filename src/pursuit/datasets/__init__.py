@@ -114,7 +114,8 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
     FileNotFoundError
         If the file is in none of the folders and cannot be fetched.
     OSError
-        If the file is there but is not a sound copy.
+        If the file is there but is not a sound copy: torn, of other arrays, or with
+        values that are not finite where none are missing by nature.
     """
     known, path = _known(name), locate(name)
     try:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from pursuit import cli, datasets
-from pursuit.reproduce import command, page, registry, results, running
+from pursuit.reproduce import command, origin, page, registry, results, running
 from pursuit.reproduce.cache import Cache, key
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 
@@ -170,6 +171,76 @@ def test_families_are_told_apart_by_their_names():
     assert len(set(names)) == len(names)
 
 
+@pytest.fixture
+def data(monkeypatch, tmp_path):
+    """What writes the data sets that are looked for, in the only folder."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setattr(datasets, "_folders", lambda: [folder])
+
+    def write(name, scale=1.0):
+        X, y = scale * np.eye(4), np.array([0, 0, 1, 1])
+        np.savez(folder / f"{name}.npz", X=X, y=y)
+
+    write("sonar")
+    write("pima")
+    return write
+
+
+def test_what_was_kept_of_other_data_is_run_again(data, tmp_path):
+    kept, of_sonar = tmp_path / "cache", experiment(needs=("sonar",))
+    run(of_sonar, kept)
+    data("pima", scale=2.0)
+    run(of_sonar, kept)
+    assert RAN == [1, 2, 3]
+    data("sonar", scale=2.0)
+    assert running.kept(of_sonar, Cache(kept)) == {}
+    for _ in range(2):
+        run(of_sonar, kept)
+        assert RAN == [1, 2, 3] * 2
+
+
+def test_tasks_that_read_one_set_do_not_hang_on_others(data, tmp_path):
+    def tasks(quick):
+        first, second, third = experiment().tasks(quick)
+        return [first, replace(second, needs=("pima",)), third]
+
+    by_set = replace(experiment(needs=("sonar",)), tasks=tasks)
+    run(by_set, tmp_path / "cache")
+    data("pima", scale=2.0)
+    RAN.clear()
+    run(by_set, tmp_path / "cache")
+    assert RAN == [2]
+
+
+def test_results_from_before_data_were_recorded_are_adopted_once(data, tmp_path):
+    kept, of_sonar = tmp_path / "cache", experiment(needs=("sonar",))
+    run(of_sonar, kept)
+    for path in kept.iterdir():
+        record = json.loads(path.read_text())
+        for recorded in ("data", "versions", "date"):
+            del record[recorded]
+        path.write_text(json.dumps(record))
+    RAN.clear()
+    assert len(running.kept(of_sonar, Cache(kept))) == 3
+    assert all("data" not in json.loads(path.read_text()) for path in kept.iterdir())
+    run(of_sonar, kept)
+    assert RAN == []
+    data("sonar", scale=2.0)
+    run(of_sonar, kept)
+    assert RAN == [1, 2, 3]
+
+
+def test_every_task_that_reads_data_says_which():
+    for known in registry.EXPERIMENTS:
+        for task in known.work(False):
+            name = task.arguments.get("name")
+            if name in datasets.names():
+                assert task.needs == (name,)
+            elif known.needs:
+                assert set(task.needs) == set(known.needs)
+
+
 def test_an_interrupted_run_goes_on(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(experiment(stop_at_two), tmp_path)
@@ -267,9 +338,9 @@ def test_results_hold_settings_versions_and_figures(tmp_path):
 
 
 def test_rivals_that_are_installed_have_their_version(monkeypatch):
-    monkeypatch.setattr(results, "OPTIONAL", ("joblib", "not-a-package"))
-    assert "joblib" in results.versions()
-    assert "not-a-package" not in results.versions()
+    monkeypatch.setattr(origin, "OPTIONAL", ("joblib", "not-a-package"))
+    assert "joblib" in origin.versions()
+    assert "not-a-package" not in origin.versions()
 
 
 def test_without_matplotlib_there_is_no_picture(tmp_path, monkeypatch):
@@ -489,8 +560,8 @@ def test_a_folder_that_takes_no_files_is_told_before_the_work(
 def test_a_folder_that_lets_nobody_write_is_told(monkeypatch, only, capsys, tmp_path):
     """Not by its permissions, which do not hold for every user."""
 
-    def refuse(dir):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(dir))
+    def refuse(**where):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(command, "TemporaryFile", refuse)
     only(experiment())

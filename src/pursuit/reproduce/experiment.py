@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 # How far ours and published may be apart by chance, in standard errors.
@@ -24,11 +24,15 @@ class Task:
         module's ``CODE_VERSION``, so that results kept from before are not used.
     arguments : mapping
         Its keyword arguments, seeds and settings among them.
+    needs : sequence of str, optional
+        Names of the data sets that it reads. None: all those of its experiment. A kept
+        result is not used when one of their files has changed.
     """
 
     name: str
     run: Callable[..., dict[str, Any]]
     arguments: Mapping[str, Any]
+    needs: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ class Experiment:
     source : str
         "Vincent (2003), Table 9.3".
     needs : sequence of str
-        Names of data sets, for `pursuit.datasets.load`.
+        Names of data sets, for `pursuit.datasets.load`, without which it is skipped.
     tasks : callable
         ``tasks(quick)`` lists the work, less of it if quick.
     report : callable
@@ -127,3 +131,10 @@ class Experiment:
     needs: Sequence[str]
     tasks: Callable[[bool], list[Task]]
     report: Callable[[Mapping[str, dict[str, Any]]], Report]
+
+    def work(self, quick: bool) -> list[Task]:
+        """Return the tasks, each with the names of the data sets that it reads."""
+        return [
+            replace(task, needs=self.needs) if task.needs is None else task
+            for task in self.tasks(quick)
+        ]

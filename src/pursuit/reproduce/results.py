@@ -5,24 +5,17 @@ from __future__ import annotations
 import csv
 import json
 import os
-import platform
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import joblib
 
-from pursuit import __version__
-
 from .experiment import Experiment, Report, Row
+from .origin import versions
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-# Told where they are installed: comparisons have a row more then.
-OPTIONAL = ("fastrvm",)
 # What the page tells of a results file, and of which kind it is.
 TOLD: dict[str, type | tuple[type, ...]] = {
     "name": str,
@@ -112,19 +105,6 @@ def _content(
         "rows": [asdict(row) for row in report.rows],
         "notes": list(report.notes),
         "tasks": dict(records),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python, of this library and of what it stands on."""
-    found = {package: metadata.version(package) for package in PACKAGES}
-    for package in OPTIONAL:
-        with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return {
-        "python": platform.python_version(),
-        "pursuit": __version__,
-        **found,
     }
 
 

@@ -16,6 +16,7 @@ from pursuit._progress import Progress
 
 from .cache import Cache
 from .experiment import Experiment, Task
+from .origin import made_here
 
 Records = dict[str, dict[str, Any]]
 
@@ -59,8 +60,10 @@ def run(
         If tasks failed; the others have ended and are kept.
     """
     cache = cache or Cache(None)
-    tasks = experiment.tasks(quick)
+    tasks = experiment.work(quick)
     _check_names(tasks)
+    for task in tasks:
+        cache.adopt(task)
     records = _kept(tasks, cache)
     todo = [task for task in tasks if task.name not in records]
     failed = []
@@ -79,7 +82,7 @@ def run(
 
 def kept(experiment: Experiment, cache: Cache, quick: bool = False) -> Records:
     """Return what is known of an experiment, as `run` does, and run nothing."""
-    tasks = experiment.tasks(quick)
+    tasks = experiment.work(quick)
     return _in_order(tasks, _kept(tasks, cache))
 
 
@@ -119,7 +122,7 @@ def _computed(
 
 def _attempt(task: Task, cache: Cache) -> tuple[str, dict[str, Any]]:
     """Run a task and keep its result from where it ran, so that none is lost."""
-    start = time.perf_counter()
+    origin, start = made_here(task), time.perf_counter()
     try:
         with _noted_interrupts() as interrupts:
             result = task.run(**task.arguments)
@@ -128,7 +131,7 @@ def _attempt(task: Task, cache: Cache) -> tuple[str, dict[str, Any]]:
     if interrupts:
         # A fit ends with what it has at the first Ctrl-C: no result of the task.
         raise KeyboardInterrupt
-    record = {"seconds": time.perf_counter() - start, "result": result}
+    record = {**origin, "seconds": time.perf_counter() - start, "result": result}
     cache.store(task, record)
     return task.name, record
 

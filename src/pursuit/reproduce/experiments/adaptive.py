@@ -272,14 +272,15 @@ def _tasks(names: Sequence[str], quick: bool, grid: int) -> list[Task]:
         # few or, for methods that get both halves, the same.
         step = N_HALVINGS if name == "titanic" else 1
         for split in range(n_splits):
-            arguments = {"name": name, "split": split * (step if quick else 1)}
-            shown = {"grid": grid} if grid and split == 0 else {}
-            tasks.append(
-                Task(f"{name}/split {split}", published_methods, {**arguments, **shown})
-            )
+            own = {"name": name, "split": split * (step if quick else 1)}
+            if grid and split == 0:
+                own["grid"] = grid
+            tasks.append(Task(f"{name}/split {split}", published_methods, own, (name,)))
             if split < n_rivals:
                 today = {"name": name, "split": split * step, "methods": methods}
-                tasks.append(Task(f"{name}/today {split}", todays_methods, today))
+                tasks.append(
+                    Task(f"{name}/today {split}", todays_methods, today, (name,))
+                )
     return tasks
 
 

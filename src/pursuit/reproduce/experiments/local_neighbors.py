@@ -191,10 +191,10 @@ def _tasks(quick: bool) -> list[Task]:
                 "published": published,
                 "grid": _grid(name, method, quick),
             }
-            tasks.append(Task(f"{name}/{method}", measure, arguments))
+            tasks.append(Task(f"{name}/{method}", measure, arguments, (name,)))
         for model, grid in RIVALS[name].items():
             arguments = {"name": name, "sizes": sizes, "model": model, "grid": grid}
-            tasks.append(Task(f"{name}/{model}", measure_rival, arguments))
+            tasks.append(Task(f"{name}/{model}", measure_rival, arguments, (name,)))
     return tasks
 
 

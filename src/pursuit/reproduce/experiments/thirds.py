@@ -187,6 +187,7 @@ def _tasks(quick: bool) -> list[Task]:
             f"{name}/split {split}",
             published_methods,
             {"name": name, "split": split, "sigma": published.sigma},
+            needs=(name,),
         )
         for name, published in SETS.items()
         for split in range(n_splits)
@@ -196,6 +197,7 @@ def _tasks(quick: bool) -> list[Task]:
             f"{name}/today {split}",
             todays_methods,
             {"name": name, "split": split, "methods": methods},
+            needs=(name,),
         )
         for name in SETS
         for split in range(n_rivals)

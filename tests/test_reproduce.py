@@ -494,6 +494,26 @@ def test_all_runs_what_it_can(only, monkeypatch, capsys, tmp_path):
     assert not (tmp_path / "out" / "fails.json").exists()
 
 
+@pytest.mark.parametrize("content", [b"", b"not an archive"])
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_data_that_cannot_be_read_are_one_line(
+    is_kept, content, data, only, capsys, tmp_path
+):
+    only(experiment(needs=("sonar",)), experiment(name="goes-on"))
+    if is_kept:
+        assert reproduce(tmp_path, "squares") == 0
+    (tmp_path / "data" / "sonar.npz").write_bytes(content)
+    capsys.readouterr()
+    RAN.clear()
+    assert reproduce(tmp_path, "squares") == 1
+    assert RAN == []
+    first, last = capsys.readouterr().err.splitlines()
+    assert re.match(r"squares failed: .*sonar.npz is not a sound copy.*replace", first)
+    assert last == "pursuit: error: not done: squares; see above"
+    assert reproduce(tmp_path, "--all") == 1
+    assert "done: goes-on\nfailed: squares" in capsys.readouterr().out
+
+
 def test_skipping_is_no_failure(only, monkeypatch, tmp_path):
     monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
     only(experiment(name="lacks-data", needs=("sonar",)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -97,11 +98,13 @@ def _check_writable(option: str, folder: Path) -> None:
 
 def _run_one(experiment: Experiment, settings: Settings) -> str:
     try:
-        for name in experiment.needs:
-            datasets.locate(name)
+        _check_data(experiment, settings.quick)
     except FileNotFoundError as error:
         _say(f"{experiment.name} skipped: {error}")
         return "skipped"
+    except OSError as error:
+        _say(f"{experiment.name} failed: {error}")
+        return "failed"
     if settings.partial:
         return _write_kept(experiment, settings)
     try:
@@ -122,6 +125,13 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
         jobs=settings.jobs,
     )
     return "done"
+
+
+def _check_data(experiment: Experiment, quick: bool) -> None:
+    """Load all data once: an OSError from here is one line, from a task a traceback."""
+    read = [task.needs or () for task in experiment.work(quick)]
+    for name in dict.fromkeys(chain(experiment.needs, *read)):
+        datasets.load(name)
 
 
 def _write_kept(experiment: Experiment, settings: Settings) -> str:

@@ -337,6 +337,32 @@ def test_results_hold_settings_versions_and_figures(tmp_path):
         assert [row["ours"] for row in csv.DictReader(file)] == ["1", "4", "987.0"]
 
 
+def test_the_versions_are_those_that_made_the_figures(only, monkeypatch, tmp_path):
+    """And not those with which the files are written."""
+    only(experiment())
+    then = {"pursuit": "1", "numpy": "2.9"}
+    monkeypatch.setattr(origin, "versions", lambda: then)
+    assert reproduce(tmp_path, "squares", "--quick") == 0
+    today = {"pursuit": "1", "numpy": "2.10", "fastrvm": "3"}
+    monkeypatch.setattr(origin, "versions", lambda: today)
+    for words in ((), ("--partial",)):
+        assert reproduce(tmp_path, "squares", "--quick", *words) == 0
+        assert results.load(tmp_path / "out", "squares")["versions"] == then
+    assert reproduce(tmp_path, "squares") == 0
+    content = results.load(tmp_path / "out", "squares")
+    several = {"pursuit": "1", "numpy": "2.9/2.10", "fastrvm": "3"}
+    assert content["versions"] == several
+    assert "pursuit 1, numpy 2.9/2.10, fastrvm 3." in (tmp_path / "out.md").read_text()
+
+
+def test_the_date_is_that_of_the_last_task(tmp_path):
+    records = run(experiment())
+    for day, record in enumerate(records.values(), start=1):
+        record["date"] = f"2001-02-0{4 - day}"
+    (path, *_) = results.write(tmp_path, experiment(), records, quick=False)
+    assert json.loads(path.read_text())["date"] == "2001-02-03"
+
+
 def test_rivals_that_are_installed_have_their_version(monkeypatch):
     monkeypatch.setattr(origin, "OPTIONAL", ("joblib", "not-a-package"))
     assert "joblib" in origin.versions()

@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import joblib
 
 from .experiment import Experiment, Report, Row
-from .origin import versions
 
 # What the page tells of a results file, and of which kind it is.
 TOLD: dict[str, type | tuple[type, ...]] = {
@@ -98,14 +96,27 @@ def _content(
         "missing": [
             task.name for task in experiment.tasks(quick) if task.name not in records
         ],
-        "date": datetime.now(UTC).date().isoformat(),
+        # Of the last task: most may have been kept from another day.
+        "date": max(r["date"] for r in records.values()),
         "seconds": round(sum(r["seconds"] for r in records.values()), 1),
         "machine": {"cores": joblib.cpu_count(), "jobs": jobs},
-        "versions": versions(),
+        "versions": _versions(records.values()),
         "rows": [asdict(row) for row in report.rows],
         "notes": list(report.notes),
-        "tasks": dict(records),
+        "tasks": {
+            name: {key: r[key] for key in ("arguments", "seconds", "result")}
+            for name, r in records.items()
+        },
     }
+
+
+def _versions(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the versions that made the figures; if several did, "2.4.5/2.4.6"."""
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        for package, version in record["versions"].items():
+            found.setdefault(package, {})[version] = None
+    return {package: "/".join(several) for package, several in found.items()}
 
 
 def load(folder: Path, name: str) -> dict[str, Any] | None:

@@ -19,6 +19,8 @@ from .experiment import Experiment, Task
 from .origin import made_here
 
 Records = dict[str, dict[str, Any]]
+# What is told of a task, beside its arguments.
+TOLD = ("seconds", "result", "versions", "date")
 
 
 class TaskError(Exception):
@@ -52,7 +54,8 @@ def run(
     Returns
     -------
     records : dict
-        By task name: ``result``, ``seconds`` and ``arguments``.
+        By task name: ``arguments``, ``seconds``, ``result``, and the ``versions`` and
+        ``date`` with which it was computed, today or before.
 
     Raises
     ------
@@ -95,8 +98,7 @@ def _in_order(tasks: Sequence[Task], records: Records) -> Records:
     return {
         task.name: {
             "arguments": dict(task.arguments),
-            "seconds": records[task.name]["seconds"],
-            "result": records[task.name]["result"],
+            **{key: records[task.name][key] for key in TOLD},
         }
         for task in tasks
         if task.name in records

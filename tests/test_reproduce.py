@@ -74,7 +74,15 @@ def experiment(run=square, name="squares", needs=()):
         numbers = (1, 2) if quick else (1, 2, 3)
         return [Task(f"number {n}", run, {"number": n}) for n in numbers]
 
-    return Experiment(name, "Squares", "Nobody (1999)", needs, tasks, squares_report)
+    return Experiment(
+        name,
+        "Squares",
+        "Nobody (1999)",
+        needs,
+        tasks,
+        squares_report,
+        seeds="Nothing is random.",
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -329,6 +337,7 @@ def test_results_hold_settings_versions_and_figures(tmp_path):
     ]
     content = json.loads(paths[0].read_text())
     assert content["quick"] is True
+    assert content["seeds"] == "Nothing is random."
     assert content["machine"]["jobs"] == 3
     assert {"python", "numpy", "scikit-learn", "pursuit"} <= set(content["versions"])
     assert content["tasks"]["number 2"]["arguments"] == {"number": 2}
@@ -438,6 +447,13 @@ def test_the_page_of_the_documentation_is_made_from_its_results(tmp_path):
     assert made.read_text(encoding="utf-8") == kept
 
 
+def test_the_published_results_say_what_their_seeds_are():
+    docs = Path(__file__).parents[1] / "docs"
+    for known in registry.EXPERIMENTS:
+        content = results.load(docs / "reproduction", known.name)
+        assert content["seeds"] == known.seeds, known.name
+
+
 def test_quick_is_labelled(tmp_path):
     records = run(experiment(), quick=True)
     results.write(tmp_path / "out", experiment(), records, quick=True)
@@ -471,6 +487,15 @@ def test_every_experiment_names_known_data_and_makes_tasks():
             assert len(names) == len(tasks)
             for task in tasks:
                 assert key(task)["arguments"] == dict(task.arguments)
+
+
+def test_seeds_are_told_and_those_that_are_arguments_are_named():
+    for known in registry.EXPERIMENTS:
+        assert re.search("[Nn]othing is random|seed", known.seeds), known.name
+        named = set(re.findall("`(.*?)`", known.seeds))
+        arguments = {key for task in known.tasks(False) for key in task.arguments}
+        assert named <= arguments, known.name
+        assert {"seed", "seeds", "split", "order", "repeat"} & arguments <= named
 
 
 def test_an_unknown_name_is_an_error_that_names_the_nearest(capsys, tmp_path):

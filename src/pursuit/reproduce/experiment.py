@@ -123,6 +123,9 @@ class Experiment:
         ``tasks(quick)`` lists the work, less of it if quick.
     report : callable
         Makes the report from results by task name, all or some of them.
+    seeds : str
+        What is random and which seeds it has, or that nothing is. Arguments of tasks
+        that are seeds stand in backquotes.
     """
 
     name: str
@@ -131,6 +134,7 @@ class Experiment:
     needs: Sequence[str]
     tasks: Callable[[bool], list[Task]]
     report: Callable[[Mapping[str, dict[str, Any]]], Report]
+    seeds: str
 
     def work(self, quick: bool) -> list[Task]:
         """Return the tasks, each with the names of the data sets that it reads."""

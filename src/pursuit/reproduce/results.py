@@ -92,6 +92,7 @@ def _content(
         "title": experiment.title,
         "source": experiment.source,
         "needs": list(experiment.needs),
+        "seeds": experiment.seeds,
         "quick": quick,
         "missing": [
             task.name for task in experiment.tasks(quick) if task.name not in records

@@ -19,6 +19,7 @@ from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.methods import rivals
 from pursuit.reproduce.protocols.comparisons import mean_and_error
 from pursuit.reproduce.protocols.splits import thirds
+from pursuit.reproduce.wording import INSIDE
 
 CODE_VERSION = 1
 
@@ -361,6 +362,7 @@ EXPERIMENTS = (
         needs=("ripley",),
         tasks=lambda quick: _tasks(("ripley",), quick, 41),
         report=lambda results: _report(("ripley",), results),
+        seeds=f"`split` seeds the halves. {INSIDE}",
     ),
     Experiment(
         "akmp-table-1",
@@ -369,5 +371,10 @@ EXPERIMENTS = (
         needs=TABLE,
         tasks=lambda quick: _tasks(TABLE, quick, 0),
         report=lambda results: _report(TABLE, results),
+        seeds=(
+            "`split` seeds the thirds of Ionosphere and Pima. For Titanic, its "
+            f"quotient by {N_HALVINGS} is the number of the official split, and the "
+            f"remainder seeds the halves. {INSIDE}"
+        ),
     ),
 )

@@ -320,6 +320,10 @@ EXPERIMENTS = (
         needs=(),
         tasks=_table_tasks,
         report=_table_report,
+        seeds=(
+            "`seed` draws the points, and seeds GaussianMixture and the estimated mass "
+            "of LocalGaussianDensity."
+        ),
     ),
     Experiment(
         "figure-13.2",
@@ -328,5 +332,6 @@ EXPERIMENTS = (
         needs=(),
         tasks=_figure_tasks,
         report=_figure_report,
+        seeds="`seed` draws the points.",
     ),
 )

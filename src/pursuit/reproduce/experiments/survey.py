@@ -24,6 +24,7 @@ from pursuit.reproduce.protocols.survey_sets import (
     Problem,
     problem,
 )
+from pursuit.reproduce.wording import INSIDE
 
 CODE_VERSION = 1
 
@@ -276,5 +277,10 @@ EXPERIMENTS = (
         needs=(),
         tasks=_tasks,
         report=_report,
+        seeds=(
+            "Where a set has several splits, `split` is the number of one. Else the "
+            "CRC-32 of `name` and `split`, one after the other, seeds the choice of "
+            f"rows, and the number after it a choice among test rows. {INSIDE}"
+        ),
     ),
 )

@@ -16,6 +16,7 @@ from pursuit.reproduce.methods import rivals
 from pursuit.reproduce.methods.pursuits import fit_pursuit
 from pursuit.reproduce.protocols.comparisons import mean_and_error, resampled_t_test
 from pursuit.reproduce.protocols.splits import thirds
+from pursuit.reproduce.wording import INSIDE
 
 CODE_VERSION = 1
 
@@ -302,5 +303,6 @@ EXPERIMENTS = (
         needs=tuple(SETS),
         tasks=_tasks,
         report=_report,
+        seeds=f"`split` seeds the thirds. {INSIDE}",
     ),
 )

@@ -53,7 +53,14 @@ def listing() -> Iterator[str]:
 
 
 def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
-    """Run experiments (None: all; none: only the page), write their files and the page.
+    """Run experiments, write their files and the page.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        Which experiments; None runs all. With an empty one only the page is written.
+    settings : Settings
+        How they are run, and where the files go.
 
     Returns
     -------
@@ -105,18 +112,14 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
     except OSError as error:
         _say(f"{experiment.name} failed: {error}")
         return "failed"
-    if settings.partial:
-        return _write_kept(experiment, settings)
     try:
-        records = running.run(
-            experiment,
-            quick=settings.quick,
-            cache=Cache(settings.cache),
-            jobs=settings.jobs,
-        )
+        records = _records(experiment, settings)
     except running.TaskError as error:
         _say(f"{experiment.name} failed: {error}")
         return "failed"
+    if not records:
+        _say(f"{experiment.name} skipped: none of its tasks has run")
+        return "skipped"
     results.write(
         settings.output,
         experiment,
@@ -128,20 +131,20 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
 
 
 def _check_data(experiment: Experiment, quick: bool) -> None:
-    """Load all data once: an OSError from here is one line, from a task a traceback."""
+    """Raise an OSError if data are absent or damaged, before a task comes upon them."""
     read = [task.needs or () for task in experiment.work(quick)]
     for name in dict.fromkeys(chain(experiment.needs, *read)):
         datasets.load(name)
 
 
-def _write_kept(experiment: Experiment, settings: Settings) -> str:
-    """Write what is known of an experiment, and run nothing."""
-    records = running.kept(experiment, Cache(settings.cache), settings.quick)
-    if not records:
-        _say(f"{experiment.name} skipped: none of its tasks has run")
-        return "skipped"
-    results.write(settings.output, experiment, records, quick=settings.quick)
-    return "done"
+def _records(experiment: Experiment, settings: Settings) -> running.Records:
+    """Return what the tasks of an experiment give, or have given if partial."""
+    cache = Cache(settings.cache)
+    if settings.partial:
+        return running.kept(experiment, cache, settings.quick)
+    return running.run(
+        experiment, quick=settings.quick, cache=cache, jobs=settings.jobs
+    )
 
 
 def _say(text: str) -> None:

@@ -67,17 +67,14 @@ def write(
     """
     report = experiment.report({name: r["result"] for name, r in records.items()})
     folder.mkdir(parents=True, exist_ok=True)
-    base = folder / stem(experiment.name, quick)
+    name = stem(experiment.name, quick)
+    path, table, picture = (folder / f"{name}.{end}" for end in ("json", "csv", "png"))
+    _write_csv(table, report)
+    is_drawn = _draw(picture, experiment, report, quick)
     content = _content(experiment, report, records, quick, jobs)
-    written = [_write_csv(base.with_name(f"{base.name}.csv"), report)]
-    picture = base.with_name(f"{base.name}.png")
-    content["picture"] = _draw(picture, experiment, report, quick)
-    if content["picture"]:
-        written.append(picture)
     # Last, and at once: who finds it finds the others.
-    path = base.with_name(f"{base.name}.json")
-    _replace(path, _text(content))
-    return [path, *written]
+    _replace(path, _text({**content, "picture": is_drawn}))
+    return [path, table, *([picture] if is_drawn else [])]
 
 
 def _content(
@@ -161,13 +158,12 @@ def rows_of(content: Mapping[str, Any]) -> list[Row]:
     return [Row(**row) for row in content["rows"]]
 
 
-def _write_csv(path: Path, report: Report) -> Path:
+def _write_csv(path: Path, report: Report) -> None:
     columns = [field.name for field in fields(Row)]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in report.rows)
-    return path
 
 
 def _draw(path: Path, experiment: Experiment, report: Report, quick: bool) -> bool:

@@ -86,7 +86,7 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
         One of :func:`names`.
     one_hot : bool, default=True
         How the categorical columns of ``mushrooms`` and ``adult`` are given: one
-        0/1 column a category, or (False) one column of codes, to be looked up in
+        0/1 column for each category, or (False) one column of codes, to be looked up in
         ``categories``. A missing value is the category ``?``. No effect elsewhere.
 
     Returns

@@ -146,7 +146,7 @@ def ripley_log_density(X: Any) -> np.ndarray:
     Returns
     -------
     log_density : ndarray of shape (n_samples, 2)
-        Natural logarithms, a column a class.
+        Natural logarithms, one column for each class.
     """
     X = np.asarray(X, dtype=np.float64)
     D = euclidean_distances(X, _RIPLEY_MEANS.reshape(4, 2), squared=True)

@@ -21,9 +21,9 @@ class Cache:
     """A folder of small JSON files, one for each task; None keeps nothing.
 
     A file holds the task's result and where it comes from: its `key`, and the data,
-    versions and day of `made_here`. Files of before this was recorded lack the latter.
-    They are taken as made of the present data with the present versions, since they
-    took hours to compute; `adopt` writes that into them, so that it is done once.
+    versions and day of `made_here`. Files written before these were recorded lack
+    them. They are taken as computed now, from the present data, rather than computed
+    again for hours; `adopt` writes that into them, so that it happens once.
     """
 
     folder: Path | None
@@ -41,7 +41,7 @@ class Cache:
         return record if record["data"] == here["data"] else None
 
     def adopt(self, task: Task) -> None:
-        """Write into a file from before this was recorded where its result is from."""
+        """Write into a file that lacks it that its result was computed now."""
         record = self._read(task)
         if record is not None and "data" not in record:
             self.store(task, {**made_here(task), **record})

@@ -44,7 +44,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 @cache
 def _digest(path: Path, state: tuple[int, int]) -> str:
-    """Return a file's digest; with the same ``state`` it is read once a process."""
+    """Return a file's digest; with the same ``state`` it is read once per process."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

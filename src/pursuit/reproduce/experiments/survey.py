@@ -107,7 +107,7 @@ def _held_out_loss(model: Any) -> float | None:
 
 @cache
 def _warm_up(method: str, is_class: bool) -> None:
-    """Let a method compile what it compiles, once a process, before it is timed."""
+    """Let a method compile what it compiles, once per process, before it is timed."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     METHODS[method](X, X[:, 0] > 0 if is_class else X[:, 0])
 

@@ -37,7 +37,7 @@ def subspace_mistakes(
 ) -> Table:
     """Return the errors on queries for every K up to ``most`` and some penalties.
 
-    One search, and for each penalty one factor a neighbourhood.
+    One search, and for each penalty one factor per neighbourhood.
     """
     (X, y), (Z, labels) = train, queries
     classes, codes = np.unique(y, return_inverse=True)

@@ -58,11 +58,11 @@ def loaded(request):
     return request.param, load_or_skip(request.param)
 
 
-def save_sonar(folder, **changes):
+def save(folder, name="sonar", **changes):
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {"X": np.eye(4), "y": np.array([0, 0, 1, 1], np.uint8), **changes}
-    np.savez_compressed(folder / "sonar.npz", **arrays)
-    return folder / "sonar.npz"
+    np.savez_compressed(folder / f"{name}.npz", **arrays)
+    return folder / f"{name}.npz"
 
 
 # The real files
@@ -190,10 +190,10 @@ def test_missing_file_without_the_variable(folder, monkeypatch):
 
 
 def test_folders_are_taken_in_order(folder):
-    save_sonar(folder.parent / "home" / ".pursuit_data")
+    save(folder.parent / "home" / ".pursuit_data")
     assert datasets.available() == ["sonar"]
     assert datasets.load("sonar").data.shape == (4, 4)
-    save_sonar(folder, X=np.ones((4, 2)))
+    save(folder, X=np.ones((4, 2)))
     assert datasets.load("sonar").data.shape == (4, 2)
 
 
@@ -208,7 +208,7 @@ def test_other_content_is_refused(folder, content):
 
 @pytest.mark.parametrize("size", [0.1, 0.5, 0.9, 0.99])
 def test_truncated_file_is_refused(folder, size):
-    path = save_sonar(folder)
+    path = save(folder)
     content = path.read_bytes()
     path.write_bytes(content[: int(size * len(content))])
     with pytest.raises(OSError, match="sonar.npz is not a sound copy"):
@@ -216,7 +216,7 @@ def test_truncated_file_is_refused(folder, size):
 
 
 def test_flipped_bytes_never_escape_as_another_error(folder):
-    path = save_sonar(folder)
+    path = save(folder)
     content = path.read_bytes()
     for i in range(len(content)):
         path.write_bytes(content[:i] + bytes([content[i] ^ 0xFF]) + content[i + 1 :])
@@ -238,9 +238,29 @@ def test_flipped_bytes_never_escape_as_another_error(folder):
     ids=["rows differ", "one dimension", "no rows", "text", "pickled"],
 )
 def test_unfit_arrays_are_refused(folder, changes):
-    save_sonar(folder, **changes)
+    save(folder, **changes)
     with pytest.raises(OSError, match="sonar.npz is not a sound copy"):
         datasets.load("sonar")
+
+
+NOT_FINITE = {
+    "no value": ("sonar", {"X": np.full((4, 2), np.nan)}),
+    "one value": ("boston", {"X": np.array([[1.0], [2.0], [np.inf], [4.0]])}),
+    "a target": ("boston", {"y": np.array([1.0, np.nan, 3.0, 4.0])}),
+    "infinite among missing": ("wisconsin", {"X": np.array([[np.nan, -np.inf]] * 4)}),
+}
+
+
+@pytest.mark.parametrize("name, changes", NOT_FINITE.values(), ids=NOT_FINITE)
+def test_values_that_are_not_finite_are_refused(folder, name, changes):
+    save(folder, name, **changes)
+    with pytest.raises(OSError, match=f"{name}.npz is not a sound copy.*not finite"):
+        datasets.load(name)
+
+
+def test_values_that_are_missing_by_nature_are_not(folder):
+    save(folder, "wisconsin", X=np.array([[np.nan, 1.0]] * 4))
+    assert np.isnan(datasets.load("wisconsin").data[:, 0]).all()
 
 
 def test_lacking_array_is_named(folder):
@@ -331,7 +351,7 @@ def test_a_fetched_file_that_changed_is_refused(folder, monkeypatch, sonar_at_op
     monkeypatch.setattr(_openml, "fetch_openml", lambda **request: sonar_at_openml)
     path = datasets.locate("sonar")
     assert datasets.load("sonar").data.shape == (208, 60)
-    save_sonar(path.parent)
+    save(path.parent)
     with pytest.raises(OSError, match="changed since it was fetched"):
         datasets.load("sonar")
 

@@ -1,6 +1,7 @@
 """The framework of `pursuit reproduce`, with experiments made for the purpose."""
 
 import csv
+import errno
 import json
 import os
 import re
@@ -11,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from pursuit import cli, datasets
-from pursuit.reproduce import command, page, registry, results, running
+from pursuit.reproduce import command, origin, page, registry, results, running
 from pursuit.reproduce.cache import Cache, key
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 
@@ -72,7 +74,15 @@ def experiment(run=square, name="squares", needs=()):
         numbers = (1, 2) if quick else (1, 2, 3)
         return [Task(f"number {n}", run, {"number": n}) for n in numbers]
 
-    return Experiment(name, "Squares", "Nobody (1999)", needs, tasks, squares_report)
+    return Experiment(
+        name,
+        "Squares",
+        "Nobody (1999)",
+        needs,
+        tasks,
+        squares_report,
+        seeds="Nothing is random.",
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -169,6 +179,76 @@ def test_families_are_told_apart_by_their_names():
     assert len(set(names)) == len(names)
 
 
+@pytest.fixture
+def data(monkeypatch, tmp_path):
+    """What writes the data sets that are looked for, in the only folder."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.setattr(datasets, "_folders", lambda: [folder])
+
+    def write(name, scale=1.0):
+        X, y = scale * np.eye(4), np.array([0, 0, 1, 1])
+        np.savez(folder / f"{name}.npz", X=X, y=y)
+
+    write("sonar")
+    write("pima")
+    return write
+
+
+def test_what_was_kept_of_other_data_is_run_again(data, tmp_path):
+    kept, of_sonar = tmp_path / "cache", experiment(needs=("sonar",))
+    run(of_sonar, kept)
+    data("pima", scale=2.0)
+    run(of_sonar, kept)
+    assert RAN == [1, 2, 3]
+    data("sonar", scale=2.0)
+    assert running.kept(of_sonar, Cache(kept)) == {}
+    for _ in range(2):
+        run(of_sonar, kept)
+        assert RAN == [1, 2, 3] * 2
+
+
+def test_tasks_that_read_one_set_do_not_hang_on_others(data, tmp_path):
+    def tasks(quick):
+        first, second, third = experiment().tasks(quick)
+        return [first, replace(second, needs=("pima",)), third]
+
+    by_set = replace(experiment(needs=("sonar",)), tasks=tasks)
+    run(by_set, tmp_path / "cache")
+    data("pima", scale=2.0)
+    RAN.clear()
+    run(by_set, tmp_path / "cache")
+    assert RAN == [2]
+
+
+def test_results_from_before_data_were_recorded_are_adopted_once(data, tmp_path):
+    kept, of_sonar = tmp_path / "cache", experiment(needs=("sonar",))
+    run(of_sonar, kept)
+    for path in kept.iterdir():
+        record = json.loads(path.read_text())
+        for recorded in ("data", "versions", "date"):
+            del record[recorded]
+        path.write_text(json.dumps(record))
+    RAN.clear()
+    assert len(running.kept(of_sonar, Cache(kept))) == 3
+    assert all("data" not in json.loads(path.read_text()) for path in kept.iterdir())
+    run(of_sonar, kept)
+    assert RAN == []
+    data("sonar", scale=2.0)
+    run(of_sonar, kept)
+    assert RAN == [1, 2, 3]
+
+
+def test_every_task_that_reads_data_says_which():
+    for known in registry.EXPERIMENTS:
+        for task in known.work(False):
+            name = task.arguments.get("name")
+            if name in datasets.names():
+                assert task.needs == (name,)
+            elif known.needs:
+                assert set(task.needs) == set(known.needs)
+
+
 def test_an_interrupted_run_goes_on(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(experiment(stop_at_two), tmp_path)
@@ -257,6 +337,7 @@ def test_results_hold_settings_versions_and_figures(tmp_path):
     ]
     content = json.loads(paths[0].read_text())
     assert content["quick"] is True
+    assert content["seeds"] == "Nothing is random."
     assert content["machine"]["jobs"] == 3
     assert {"python", "numpy", "scikit-learn", "pursuit"} <= set(content["versions"])
     assert content["tasks"]["number 2"]["arguments"] == {"number": 2}
@@ -265,10 +346,36 @@ def test_results_hold_settings_versions_and_figures(tmp_path):
         assert [row["ours"] for row in csv.DictReader(file)] == ["1", "4", "987.0"]
 
 
+def test_the_versions_are_those_that_made_the_figures(only, monkeypatch, tmp_path):
+    """And not those with which the files are written."""
+    only(experiment())
+    then = {"pursuit": "1", "numpy": "2.9"}
+    monkeypatch.setattr(origin, "versions", lambda: then)
+    assert reproduce(tmp_path, "squares", "--quick") == 0
+    today = {"pursuit": "1", "numpy": "2.10", "fastrvm": "3"}
+    monkeypatch.setattr(origin, "versions", lambda: today)
+    for words in ((), ("--partial",)):
+        assert reproduce(tmp_path, "squares", "--quick", *words) == 0
+        assert results.load(tmp_path / "out", "squares")["versions"] == then
+    assert reproduce(tmp_path, "squares") == 0
+    content = results.load(tmp_path / "out", "squares")
+    several = {"pursuit": "1", "numpy": "2.9/2.10", "fastrvm": "3"}
+    assert content["versions"] == several
+    assert "pursuit 1, numpy 2.9/2.10, fastrvm 3." in (tmp_path / "out.md").read_text()
+
+
+def test_the_date_is_that_of_the_last_task(tmp_path):
+    records = run(experiment())
+    for day, record in enumerate(records.values(), start=1):
+        record["date"] = f"2001-02-0{4 - day}"
+    (path, *_) = results.write(tmp_path, experiment(), records, quick=False)
+    assert json.loads(path.read_text())["date"] == "2001-02-03"
+
+
 def test_rivals_that_are_installed_have_their_version(monkeypatch):
-    monkeypatch.setattr(results, "OPTIONAL", ("joblib", "not-a-package"))
-    assert "joblib" in results.versions()
-    assert "not-a-package" not in results.versions()
+    monkeypatch.setattr(origin, "OPTIONAL", ("joblib", "not-a-package"))
+    assert "joblib" in origin.versions()
+    assert "not-a-package" not in origin.versions()
 
 
 def test_without_matplotlib_there_is_no_picture(tmp_path, monkeypatch):
@@ -340,6 +447,13 @@ def test_the_page_of_the_documentation_is_made_from_its_results(tmp_path):
     assert made.read_text(encoding="utf-8") == kept
 
 
+def test_the_published_results_say_what_their_seeds_are():
+    docs = Path(__file__).parents[1] / "docs"
+    for known in registry.EXPERIMENTS:
+        content = results.load(docs / "reproduction", known.name)
+        assert content["seeds"] == known.seeds, known.name
+
+
 def test_quick_is_labelled(tmp_path):
     records = run(experiment(), quick=True)
     results.write(tmp_path / "out", experiment(), records, quick=True)
@@ -375,8 +489,17 @@ def test_every_experiment_names_known_data_and_makes_tasks():
                 assert key(task)["arguments"] == dict(task.arguments)
 
 
+def test_seeds_are_told_and_those_that_are_arguments_are_named():
+    for known in registry.EXPERIMENTS:
+        assert re.search("[Nn]othing is random|seed", known.seeds), known.name
+        named = set(re.findall("`(.*?)`", known.seeds))
+        arguments = {key for task in known.tasks(False) for key in task.arguments}
+        assert named <= arguments, known.name
+        assert {"seed", "seeds", "split", "order", "repeat"} & arguments <= named
+
+
 def test_an_unknown_name_is_an_error_that_names_the_nearest(capsys, tmp_path):
-    assert reproduce(tmp_path, "figure-9.55") == 1
+    assert reproduce(tmp_path, "figure-9.55") == 2
     err = capsys.readouterr().err
     assert "figure-9.5 " in err or "figure-9.5?" in err
     assert err.count("\n") == 1
@@ -393,7 +516,7 @@ def test_the_page_alone(only, tmp_path):
 
 
 def test_nothing_asked_for_is_an_error(capsys, tmp_path):
-    assert reproduce(tmp_path) == 1
+    assert reproduce(tmp_path) == 2
     assert "--all" in capsys.readouterr().err
 
 
@@ -422,6 +545,26 @@ def test_all_runs_what_it_can(only, monkeypatch, capsys, tmp_path):
     assert not (tmp_path / "out" / "fails.json").exists()
 
 
+@pytest.mark.parametrize("content", [b"", b"not an archive"])
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_data_that_cannot_be_read_are_one_line(
+    is_kept, content, data, only, capsys, tmp_path
+):
+    only(experiment(needs=("sonar",)), experiment(name="goes-on"))
+    if is_kept:
+        assert reproduce(tmp_path, "squares") == 0
+    (tmp_path / "data" / "sonar.npz").write_bytes(content)
+    capsys.readouterr()
+    RAN.clear()
+    assert reproduce(tmp_path, "squares") == 1
+    assert RAN == []
+    first, last = capsys.readouterr().err.splitlines()
+    assert re.match(r"squares failed: .*sonar.npz is not a sound copy.*replace", first)
+    assert last == "pursuit: error: not done: squares; see above"
+    assert reproduce(tmp_path, "--all") == 1
+    assert "done: goes-on\nfailed: squares" in capsys.readouterr().out
+
+
 def test_skipping_is_no_failure(only, monkeypatch, tmp_path):
     monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
     only(experiment(name="lacks-data", needs=("sonar",)))
@@ -437,24 +580,72 @@ def test_skipping_what_was_asked_for_is_one(only, monkeypatch, capsys, tmp_path)
 
 @pytest.mark.parametrize("option", ["--all", "--page"])
 def test_names_beside_all_are_an_error(option, capsys, tmp_path):
-    assert reproduce(tmp_path, option, "table-9.1") == 1
+    assert reproduce(tmp_path, option, "table-9.1") == 2
     assert f"{option} takes no names; got table-9.1" in capsys.readouterr().err
 
 
-def test_an_unreadable_result_is_named(only, capsys, tmp_path):
+def spoiled(**changes):
+    """What spoils a results file: some of its contents become others."""
+    return lambda text: json.dumps({**json.loads(text), **changes})
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "{}",
+        lambda text: "[]",
+        lambda text: "[1, 2]",
+        spoiled(title=None),
+        spoiled(machine={}),
+        spoiled(rows=[{}]),
+        spoiled(rows=["ours"]),
+        spoiled(rows=[{"label": "", "quantity": "", "ours": 1.0, "theirs": 2.0}]),
+    ],
+)
+def test_an_unreadable_result_is_named(only, capsys, tmp_path, spoil):
     only(experiment())
     assert reproduce(tmp_path, "squares") == 0
-    (tmp_path / "out" / "squares.json").write_text("{")
+    path = tmp_path / "out" / "squares.json"
+    path.write_text(spoil(path.read_text()))
+    capsys.readouterr()
     assert reproduce(tmp_path, "--page") == 1
-    assert "squares.json holds no results" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert re.search(r"squares.json holds no results \(.*\): delete it", err)
+    assert err.count("\n") == 1
 
 
-def test_an_output_that_is_no_folder_is_told_before_the_work(only, capsys, tmp_path):
+@pytest.mark.parametrize("option, folder", [("--output", "out"), ("--cache", "cache")])
+def test_a_folder_that_takes_no_files_is_told_before_the_work(
+    option, folder, only, capsys, tmp_path
+):
     only(experiment())
-    (tmp_path / "out").write_text("")
+    (tmp_path / folder).write_text("")
     assert reproduce(tmp_path, "squares") == 1
     assert RAN == []
-    assert "out: File exists" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"{option} {tmp_path / folder} cannot be written to: File exists" in err
+    assert err.count("\n") == 1
+
+
+def test_a_folder_that_lets_nobody_write_is_told(monkeypatch, only, capsys, tmp_path):
+    """Not by its permissions, which do not hold for every user."""
+
+    def refuse(**where):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(command, "TemporaryFile", refuse)
+    only(experiment())
+    assert reproduce(tmp_path, "squares") == 1
+    assert RAN == []
+    assert "out cannot be written to: Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--page"], ["squares", "--partial"]])
+def test_what_runs_nothing_needs_no_cache(words, only, tmp_path):
+    only(experiment())
+    reproduce(tmp_path, *words)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_some_by_name_and_without_keeping(only, tmp_path):

@@ -3,8 +3,8 @@
 A subcommand is one entry of ``COMMANDS``: its name, a summary, a function that adds
 its options to a parser, and a function that runs it. The latter returns nothing on
 success and raises ``OSError`` or ``CommandError`` for problems that the user can fix;
-such an error becomes one line and exit status 1. Wrong usage is status 2, Ctrl-C
-status 130.
+such an error becomes one line and exit status 1. Wrong usage (``UsageError``, or what
+the parser refuses) is status 2, Ctrl-C status 130.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pursuit import __version__
 
-__all__ = ["COMMANDS", "Command", "CommandError", "main"]
+__all__ = ["COMMANDS", "Command", "CommandError", "UsageError", "main"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
 OPTIONAL_PACKAGES = ("matplotlib", "tqdm", "pandas", "polars", "fastrvm")
@@ -28,6 +28,10 @@ OPTIONAL_PACKAGES = ("matplotlib", "tqdm", "pandas", "polars", "fastrvm")
 
 class CommandError(Exception):
     """A problem that the user can fix; shown as one line, without a traceback."""
+
+
+class UsageError(CommandError):
+    """Arguments that the command cannot work with."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except (CommandError, OSError) as error:
         print(f"pursuit: error: {_plain(error)}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     return 0
 
 
@@ -172,21 +176,28 @@ def _run_reproduce(args: argparse.Namespace) -> None:
     if args.list:
         print("\n".join(command.listing()))
         return
-    if not args.names and not args.all and not args.page:
-        raise CommandError("name experiments (--list shows them), or give --all")
-    if args.names and (args.all or args.page):
-        given = "--all" if args.all else "--page"
-        raise CommandError(f"{given} takes no names; got {', '.join(args.names)}")
+    _check_names(args)
     settings = command.Settings(
         args.output, args.cache, args.quick, args.jobs, args.partial
     )
-    names = None if args.all else args.names
-    try:
-        failed = command.run([] if args.page else names, settings)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    if failed:
+    names = None if args.all and not args.page else args.names
+    if failed := command.run(names, settings):
         raise CommandError(f"not done: {', '.join(failed)}; see above")
+
+
+def _check_names(args: argparse.Namespace) -> None:
+    """Raise a UsageError unless it is clear which experiments are meant."""
+    from .reproduce import registry
+
+    if not (args.names or args.all or args.page):
+        raise UsageError("name experiments (--list shows them), or give --all")
+    if args.names and (args.all or args.page):
+        given = "--all" if args.all else "--page"
+        raise UsageError(f"{given} takes no names; got {', '.join(args.names)}")
+    try:
+        registry.find(args.names)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _configure_info(parser: argparse.ArgumentParser) -> None:

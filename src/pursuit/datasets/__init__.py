@@ -115,7 +115,8 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
     FileNotFoundError
         If the file is in none of the folders and cannot be fetched.
     OSError
-        If the file exists but is damaged.
+        If the file exists but is damaged: torn, with other arrays, or with values that
+        are not finite in a set that has no missing ones.
     """
     known, path = _known(name), locate(name)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import Bunch
 
 from ._catalogue import Set
@@ -20,6 +21,7 @@ def bunch(known: Set, arrays: Arrays, one_hot: bool) -> Bunch:
     fields["target"] = _plain(fields["target"])
     if data.ndim != 2 or not 0 < data.shape[0] == len(fields["target"]):
         raise ValueError(f"data {data.shape}, target {fields['target'].shape}")
+    _check_finite(known, data, fields["target"])
     if "y_train" in arrays:
         fields |= _parts(len(arrays["y_train"]), data, fields["target"])
     fields.setdefault("feature_names", column_names(arrays, "feature", data.shape[1]))
@@ -31,6 +33,16 @@ def bunch(known: Set, arrays: Arrays, one_hot: bool) -> Bunch:
 def _plain(target: np.ndarray) -> np.ndarray:
     """Return labels of a wide type: differences of small unsigned ones would wrap."""
     return target.astype(np.float64 if target.dtype.kind == "f" else np.int64)
+
+
+def _check_finite(known: Set, data: Any, target: np.ndarray) -> None:
+    """Raise a ValueError for values that no copy of the set has."""
+    values = data.data if sparse.issparse(data) else data
+    odd = np.isinf(values) if known.has_gaps else ~np.isfinite(values)
+    if odd.any():
+        raise ValueError(f"{np.count_nonzero(odd)} values of the data are not finite")
+    if not np.isfinite(target).all():
+        raise ValueError("some targets are not finite")
 
 
 def _encode(codes: np.ndarray, one_hot: bool, fields: Fields) -> Fields:

@@ -35,6 +35,8 @@ class Set:
         Type of the data.
     extras : tuple of str
         Arrays that are passed on unchanged.
+    has_gaps : bool
+        Whether some values are missing by nature: NaN.
     """
 
     file: str
@@ -42,6 +44,7 @@ class Set:
     layout: Callable[[Arrays], Fields] = whole
     dtype: type = np.float64
     extras: tuple[str, ...] = ()
+    has_gaps: bool = False
 
 
 def _ida(name: str, about: str, splits: str = "1 to 10 of the original 100") -> Set:
@@ -151,5 +154,6 @@ SETS = {
         "Wisconsin breast cancer, original (UCI, CC BY 4.0), 699 rows, integers "
         "1..10; 1 = malignant. 16 rows miss column 5 (NaN).",
         extras=("ids",),
+        has_gaps=True,
     ),
 }

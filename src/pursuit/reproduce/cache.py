@@ -13,16 +13,51 @@ from typing import Any
 from pursuit import __version__
 
 from .experiment import Task
+from .origin import made_here
 
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of small JSON files, one per task; None stores nothing."""
+    """A folder of small JSON files, one for each task; None keeps nothing.
+
+    A file holds the task's result and where it comes from: its `key`, and the data,
+    versions and day of `made_here`. Files written before these were recorded lack
+    them. They are taken as computed now, from the present data, rather than computed
+    again for hours; `adopt` writes that into them, so that it happens once.
+    """
 
     folder: Path | None
 
     def load(self, task: Task) -> dict[str, Any] | None:
-        """Return the stored record of a task; None if absent or damaged."""
+        """Return what was kept of a task, or None: torn files count as absent.
+
+        So do results of other data than those that are here now.
+        """
+        record = self._read(task)
+        if record is None:
+            return None
+        here = made_here(task)
+        record = {**here, **record}
+        return record if record["data"] == here["data"] else None
+
+    def adopt(self, task: Task) -> None:
+        """Write into a file that lacks it that its result was computed now."""
+        record = self._read(task)
+        if record is not None and "data" not in record:
+            self.store(task, {**made_here(task), **record})
+
+    def store(self, task: Task, record: dict[str, Any]) -> None:
+        """Keep what a task gave: all of it or nothing, whatever interrupts."""
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(task)
+        draft = path.with_suffix(f".{os.getpid()}.tmp")
+        text = json.dumps({**record, "key": key(task)}, indent=1)
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+
+    def _read(self, task: Task) -> dict[str, Any] | None:
         if self.folder is None:
             return None
         try:
@@ -32,17 +67,6 @@ class Cache:
         is_whole = isinstance(record, dict) and isinstance(record.get("result"), dict)
         return record if is_whole and record.get("key") == key(task) else None
 
-    def store(self, task: Task, record: dict[str, Any]) -> None:
-        """Store the record of a task atomically."""
-        if self.folder is None:
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(task)
-        draft = path.with_suffix(f".{os.getpid()}.tmp")
-        text = json.dumps({"key": key(task), **record}, indent=1)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-
     def _path(self, task: Task) -> Path:
         assert self.folder is not None
         digest = hashlib.sha256(json.dumps(key(task)).encode()).hexdigest()[:16]
@@ -50,7 +74,7 @@ class Cache:
 
 
 def key(task: Task) -> dict[str, Any]:
-    """Return what a result depends on: function, its version, arguments, library.
+    """Return what a file is found by: function, its version, arguments, library.
 
     Only the last part of the module's name counts, so that moving it loses no results.
     """

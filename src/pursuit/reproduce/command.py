@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from pursuit import datasets
 
@@ -51,9 +53,14 @@ def listing() -> Iterator[str]:
 
 
 def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
-    """Run experiments, and write their files and the page.
+    """Run experiments, write their files and the page.
 
-    ``names`` of None means all experiments, an empty list only the page.
+    Parameters
+    ----------
+    names : sequence of str or None
+        Which experiments; None runs all. With an empty one only the page is written.
+    settings : Settings
+        How they are run, and where the files go.
 
     Returns
     -------
@@ -65,10 +72,14 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
     ------
     ValueError
         If a name is unknown.
+    OSError
+        If nothing can be written to `settings.output` or `settings.cache`.
     """
     chosen = registry.EXPERIMENTS if names is None else registry.find(names)
     # Fail before hours of work, not after.
-    settings.output.mkdir(parents=True, exist_ok=True)
+    _check_writable("--output", settings.output)
+    if chosen and settings.cache is not None and not settings.partial:
+        _check_writable("--cache", settings.cache)
     try:
         outcomes = {e.name: _run_one(e, settings) for e in chosen}
     finally:  # for finished experiments, even if the rest is interrupted
@@ -81,25 +92,34 @@ def run(names: Sequence[str] | None, settings: Settings) -> list[str]:
     return [name for name, word in outcomes.items() if word in bad]
 
 
+def _check_writable(option: str, folder: Path) -> None:
+    """Make a folder, and raise an OSError that names its option if it takes no file."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        message = f"{option} {folder} cannot be written to: {error.strerror}"
+        raise OSError(message) from error
+
+
 def _run_one(experiment: Experiment, settings: Settings) -> str:
     try:
-        for name in experiment.needs:
-            datasets.locate(name)
+        _check_data(experiment, settings.quick)
     except FileNotFoundError as error:
         _say(f"{experiment.name} skipped: {error}")
         return "skipped"
-    if settings.partial:
-        return _write_kept(experiment, settings)
+    except OSError as error:
+        _say(f"{experiment.name} failed: {error}")
+        return "failed"
     try:
-        records = running.run(
-            experiment,
-            quick=settings.quick,
-            cache=Cache(settings.cache),
-            jobs=settings.jobs,
-        )
+        records = _records(experiment, settings)
     except running.TaskError as error:
         _say(f"{experiment.name} failed: {error}")
         return "failed"
+    if not records:
+        _say(f"{experiment.name} skipped: none of its tasks has run")
+        return "skipped"
     results.write(
         settings.output,
         experiment,
@@ -110,14 +130,21 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
     return "done"
 
 
-def _write_kept(experiment: Experiment, settings: Settings) -> str:
-    """Write the stored results of an experiment, and run nothing."""
-    records = running.kept(experiment, Cache(settings.cache), settings.quick)
-    if not records:
-        _say(f"{experiment.name} skipped: none of its tasks has run")
-        return "skipped"
-    results.write(settings.output, experiment, records, quick=settings.quick)
-    return "done"
+def _check_data(experiment: Experiment, quick: bool) -> None:
+    """Raise an OSError if data are absent or damaged, before a task comes upon them."""
+    read = [task.needs or () for task in experiment.work(quick)]
+    for name in dict.fromkeys(chain(experiment.needs, *read)):
+        datasets.load(name)
+
+
+def _records(experiment: Experiment, settings: Settings) -> running.Records:
+    """Return what the tasks of an experiment give, or have given if partial."""
+    cache = Cache(settings.cache)
+    if settings.partial:
+        return running.kept(experiment, cache, settings.quick)
+    return running.run(
+        experiment, quick=settings.quick, cache=cache, jobs=settings.jobs
+    )
 
 
 def _say(text: str) -> None:

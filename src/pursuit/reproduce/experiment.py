@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 # Difference from the published figure, in standard errors, that may be chance.
@@ -24,11 +24,15 @@ class Task:
         that stored results are not used.
     arguments : mapping
         Keyword arguments, including seeds and settings.
+    needs : sequence of str, optional
+        Names of the data sets that it reads. None: all those of its experiment. A kept
+        result is not used when one of their files has changed.
     """
 
     name: str
     run: Callable[..., dict[str, Any]]
     arguments: Mapping[str, Any]
+    needs: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,11 +118,14 @@ class Experiment:
     source : str
         "Vincent (2003), Table 9.3".
     needs : sequence of str
-        Names of data sets, for `pursuit.datasets.load`.
+        Names of data sets, for `pursuit.datasets.load`, without which it is skipped.
     tasks : callable
         ``tasks(quick)`` returns the tasks, fewer or smaller ones if quick.
     report : callable
         Makes the report from all or some of the results, by task name.
+    seeds : str
+        What is random and which seeds it has, or that nothing is. Arguments of tasks
+        that are seeds stand in backquotes.
     """
 
     name: str
@@ -127,3 +134,11 @@ class Experiment:
     needs: Sequence[str]
     tasks: Callable[[bool], list[Task]]
     report: Callable[[Mapping[str, dict[str, Any]]], Report]
+    seeds: str
+
+    def work(self, quick: bool) -> list[Task]:
+        """Return the tasks, each with the names of the data sets that it reads."""
+        return [
+            replace(task, needs=self.needs) if task.needs is None else task
+            for task in self.tasks(quick)
+        ]

@@ -46,17 +46,17 @@ def _overview(
     ]
     for experiment, content in zip(experiments, found, strict=True):
         cells = ["–", "not run", "–"] if content is None else _counts(content)
-        lines.append(f"| `{experiment.name}` | {experiment.title} | {_joined(cells)} |")
+        lines.append(_line([f"`{experiment.name}`", experiment.title, *cells]))
     return "\n".join(lines) + "\n"
 
 
 def _counts(content: Mapping[str, Any]) -> list[str]:
     rows = [row for row in results.rows_of(content) if row.published is not None]
-    quick = " (quick)" if content["quick"] else ""
-    quick += " (partial)" if content.get("missing") else ""
+    label = " (quick)" if content["quick"] else ""
+    label += " (partial)" if content.get("missing") else ""
     differ = sum(row.differs for row in rows)
     return [
-        f"{len(rows)} published{quick}",
+        f"{len(rows)} published{label}",
         f"{differ} of {len(rows)}" if rows else "–",
         f"{content['seconds']:.0f}",
     ]
@@ -81,14 +81,14 @@ def section(content: Mapping[str, Any], folder: str) -> str:
 
 def _about(content: Mapping[str, Any], folder: str, name: str) -> str:
     versions = ", ".join(f"{k} {v}" for k, v in content["versions"].items())
-    quick = "**Quick, reduced version.** " if content["quick"] else ""
+    label = "**Quick, reduced version.** " if content["quick"] else ""
     if missing := content.get("missing"):
         total = len(missing) + len(content["tasks"])
-        quick += f"**Partial: {len(content['tasks'])} of {total} tasks have run.** "
+        label += f"**Partial: {len(content['tasks'])} of {total} tasks have run.** "
     cores, jobs = content["machine"]["cores"], content["machine"]["jobs"]
     processes = "one process" if jobs == 1 else f"{jobs} processes"
     return (
-        f"{quick}{content['source']}. `pursuit reproduce {content['name']}"
+        f"{label}{content['source']}. `pursuit reproduce {content['name']}"
         f"{' --quick' if content['quick'] else ''}`, {content['date']}, "
         f"{content['seconds']:.0f} s of tasks in {processes} on {cores} cores; "
         f"{versions}. "
@@ -103,12 +103,12 @@ def _beside(rows: Sequence[Row], with_reasons: bool) -> str:
     head = ["", "", "published", "ours", "difference ± s.e."]
     head += ["points published", "points ours"] if has_sizes else []
     head += ["why"] if has_reasons else []
-    lines = [_joined(head, True), _joined(["---"] * len(head), True)]
+    lines = [_line(head), _line(["---"] * len(head))]
     for row, why in zip(rows, _reasons(rows), strict=True):
         cells = [row.label, row.quantity, *_figures(row)]
         cells += [_size(row.published_size), _size(row.size)] if has_sizes else []
         cells += [why] if has_reasons else []
-        lines.append(_joined(cells, True))
+        lines.append(_line(cells))
     return "\n".join(lines) + "\n"
 
 
@@ -126,15 +126,16 @@ def _reasons(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _figures(row: Row) -> Iterator[str]:
-    assert row.published is not None
     yield f"{row.published:.{row.digits}f}"
     yield f"{row.ours:.{row.digits}f}"
-    error = "" if row.standard_error is None else f" ± {_rounded(row, True)}"
-    yield f"{row.ours - row.published:+.{row.digits}f}{error}"
+    yield f"{row.difference:+.{row.digits}f}{_error(row)}"
 
 
-def _rounded(row: Row, with_more: bool = False) -> str:
-    return f"{row.standard_error:.{row.digits + with_more}f}"
+def _error(row: Row) -> str:
+    """Return the standard error, if there is one, with one more digit."""
+    if row.standard_error is None:
+        return ""
+    return f" ± {row.standard_error:.{row.digits + 1}f}"
 
 
 def _own(rows: Sequence[Row]) -> str:
@@ -145,20 +146,19 @@ def _own(rows: Sequence[Row]) -> str:
         by_label.setdefault(row.label, {})[row.quantity] = row
     has_sizes = any(row.size is not None for row in rows)
     head = ["", *quantities, *(["points"] if has_sizes else [])]
-    lines = [_joined(head, True), _joined(["---"] * len(head), True)]
+    lines = [_line(head), _line(["---"] * len(head))]
     for label, cells in by_label.items():
         sizes = [row.size for row in cells.values() if row.size is not None]
         size = [_size(sizes[0] if sizes else None)] if has_sizes else []
         values = [_value(cells.get(quantity)) for quantity in quantities]
-        lines.append(_joined([label, *values, *size], True))
+        lines.append(_line([label, *values, *size]))
     return "\n".join(lines) + "\n"
 
 
 def _value(row: Row | None) -> str:
     if row is None:
         return "–"
-    error = "" if row.standard_error is None else f" ± {_rounded(row, True)}"
-    return f"{row.ours:.{row.digits}f}{error}"
+    return f"{row.ours:.{row.digits}f}{_error(row)}"
 
 
 def _size(size: float | None) -> str:
@@ -167,6 +167,5 @@ def _size(size: float | None) -> str:
     return f"{size:.0f}" if size >= 10 or size == int(size) else f"{size:.1f}"
 
 
-def _joined(cells: Sequence[str], framed: bool = False) -> str:
-    text = " | ".join(cells)
-    return f"| {text} |" if framed else text
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

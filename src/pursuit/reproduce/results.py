@@ -5,24 +5,30 @@ from __future__ import annotations
 import csv
 import json
 import os
-import platform
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import joblib
 
-from pursuit import __version__
-
 from .experiment import Experiment, Report, Row
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-# Reported if installed, because comparisons then have one more row.
-OPTIONAL = ("fastrvm",)
+# What the page tells of a results file, and of which kind it is.
+TOLD: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "title": str,
+    "source": str,
+    "quick": bool,
+    "date": str,
+    "seconds": (int, float),
+    "machine": dict,
+    "versions": dict,
+    "rows": list,
+    "notes": list,
+    "tasks": dict,
+    "picture": bool,
+}
 
 
 def stem(name: str, quick: bool) -> str:
@@ -61,17 +67,14 @@ def write(
     """
     report = experiment.report({name: r["result"] for name, r in records.items()})
     folder.mkdir(parents=True, exist_ok=True)
-    base = folder / stem(experiment.name, quick)
+    name = stem(experiment.name, quick)
+    path, table, picture = (folder / f"{name}.{end}" for end in ("json", "csv", "png"))
+    _write_csv(table, report)
+    is_drawn = _draw(picture, experiment, report, quick)
     content = _content(experiment, report, records, quick, jobs)
-    written = [_write_csv(base.with_name(f"{base.name}.csv"), report)]
-    picture = base.with_name(f"{base.name}.png")
-    content["picture"] = _draw(picture, experiment, report, quick)
-    if content["picture"]:
-        written.append(picture)
     # Written last and atomically: if it exists, so do the others.
-    path = base.with_name(f"{base.name}.json")
-    _replace(path, _text(content))
-    return [path, *written]
+    _replace(path, _text({**content, "picture": is_drawn}))
+    return [path, table, *([picture] if is_drawn else [])]
 
 
 def _content(
@@ -86,35 +89,42 @@ def _content(
         "title": experiment.title,
         "source": experiment.source,
         "needs": list(experiment.needs),
+        "seeds": experiment.seeds,
         "quick": quick,
         "missing": [
             task.name for task in experiment.tasks(quick) if task.name not in records
         ],
-        "date": datetime.now(UTC).date().isoformat(),
+        # Of the last task: most may have been kept from another day.
+        "date": max(r["date"] for r in records.values()),
         "seconds": round(sum(r["seconds"] for r in records.values()), 1),
         "machine": {"cores": joblib.cpu_count(), "jobs": jobs},
-        "versions": versions(),
+        "versions": _versions(records.values()),
         "rows": [asdict(row) for row in report.rows],
         "notes": list(report.notes),
-        "tasks": dict(records),
+        "tasks": {
+            name: {key: r[key] for key in ("arguments", "seconds", "result")}
+            for name, r in records.items()
+        },
     }
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python, this library and its dependencies."""
-    found = {package: metadata.version(package) for package in PACKAGES}
-    for package in OPTIONAL:
-        with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return {
-        "python": platform.python_version(),
-        "pursuit": __version__,
-        **found,
-    }
+def _versions(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the versions that made the figures; if several did, "2.4.5/2.4.6"."""
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        for package, version in record["versions"].items():
+            found.setdefault(package, {})[version] = None
+    return {package: "/".join(several) for package, several in found.items()}
 
 
 def load(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return the results of an experiment; quick ones only if there are no others."""
+    """Return an experiment's results, the quick ones only if there are no others.
+
+    Raises
+    ------
+    OSError
+        If the file is there but holds no results.
+    """
     for quick in (False, True):
         path = folder / f"{stem(name, quick)}.json"
         if path.is_file():
@@ -124,11 +134,23 @@ def load(folder: Path, name: str) -> dict[str, Any] | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        content = dict(json.loads(path.read_text(encoding="utf-8")))
+        _check(content)
     except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise OSError(
             f"{path} holds no results ({error}): delete it, or run its experiment again"
         ) from error
+    return content
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    """Raise a TypeError or ValueError unless all is there that the page tells."""
+    for key, needed in TOLD.items():
+        if not isinstance(content.get(key), needed):
+            raise ValueError(f"its {key!r} is absent or of another kind")
+    if not content["machine"].keys() >= {"cores", "jobs"}:
+        raise ValueError("its 'machine' lacks cores or jobs")
+    rows_of(content)
 
 
 def rows_of(content: Mapping[str, Any]) -> list[Row]:
@@ -136,13 +158,12 @@ def rows_of(content: Mapping[str, Any]) -> list[Row]:
     return [Row(**row) for row in content["rows"]]
 
 
-def _write_csv(path: Path, report: Report) -> Path:
+def _write_csv(path: Path, report: Report) -> None:
     columns = [field.name for field in fields(Row)]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in report.rows)
-    return path
 
 
 def _draw(path: Path, experiment: Experiment, report: Report, quick: bool) -> bool:

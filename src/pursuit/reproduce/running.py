@@ -16,8 +16,11 @@ from pursuit._progress import Progress
 
 from .cache import Cache
 from .experiment import Experiment, Task
+from .origin import made_here
 
 Records = dict[str, dict[str, Any]]
+# What is told of a task, beside its arguments.
+TOLD = ("seconds", "result", "versions", "date")
 
 
 class TaskError(Exception):
@@ -50,7 +53,8 @@ def run(
     Returns
     -------
     records : dict
-        ``result``, ``seconds`` and ``arguments``, by task name.
+        By task name: ``arguments``, ``seconds``, ``result``, and the ``versions`` and
+        ``date`` with which it was computed, today or before.
 
     Raises
     ------
@@ -58,8 +62,10 @@ def run(
         If tasks failed; the others have finished and are stored.
     """
     cache = cache or Cache(None)
-    tasks = experiment.tasks(quick)
+    tasks = experiment.work(quick)
     _check_names(tasks)
+    for task in tasks:
+        cache.adopt(task)
     records = _kept(tasks, cache)
     todo = [task for task in tasks if task.name not in records]
     failed = []
@@ -78,7 +84,7 @@ def run(
 
 def kept(experiment: Experiment, cache: Cache, quick: bool = False) -> Records:
     """Return the stored records of an experiment, as `run` does, without running it."""
-    tasks = experiment.tasks(quick)
+    tasks = experiment.work(quick)
     return _in_order(tasks, _kept(tasks, cache))
 
 
@@ -91,8 +97,7 @@ def _in_order(tasks: Sequence[Task], records: Records) -> Records:
     return {
         task.name: {
             "arguments": dict(task.arguments),
-            "seconds": records[task.name]["seconds"],
-            "result": records[task.name]["result"],
+            **{key: records[task.name][key] for key in TOLD},
         }
         for task in tasks
         if task.name in records
@@ -118,7 +123,7 @@ def _computed(
 
 def _attempt(task: Task, cache: Cache) -> tuple[str, dict[str, Any]]:
     """Run a task and store its result in the same process, so that none is lost."""
-    start = time.perf_counter()
+    origin, start = made_here(task), time.perf_counter()
     try:
         with _noted_interrupts() as interrupts:
             result = task.run(**task.arguments)
@@ -127,7 +132,7 @@ def _attempt(task: Task, cache: Cache) -> tuple[str, dict[str, Any]]:
     if interrupts:
         # At the first Ctrl-C a fit ends early, which is not a valid result.
         raise KeyboardInterrupt
-    record = {"seconds": time.perf_counter() - start, "result": result}
+    record = {**origin, "seconds": time.perf_counter() - start, "result": result}
     cache.store(task, record)
     return task.name, record
 

@@ -24,6 +24,12 @@ OTHER_CHOICE = (
     "by very little"
 )
 UNKNOWN = "no reason is known"
+# What many experiments say of their seeds.
+IN_ORDER = "Rows are taken in the order of the files."
+INSIDE = (
+    "Methods draw folds, landmarks and samples of rows with seed 0; estimators of this "
+    "library with random_state=None, too, draw the same at every fit."
+)
 
 
 def shortened(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:

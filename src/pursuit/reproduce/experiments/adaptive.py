@@ -19,6 +19,7 @@ from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.methods import rivals
 from pursuit.reproduce.protocols.comparisons import mean_and_error
 from pursuit.reproduce.protocols.splits import thirds
+from pursuit.reproduce.wording import INSIDE
 
 CODE_VERSION = 1
 
@@ -272,14 +273,15 @@ def _tasks(names: Sequence[str], quick: bool, grid: int) -> list[Task]:
         # tasks or the methods get both halves anyway.
         step = N_HALVINGS if name == "titanic" else 1
         for split in range(n_splits):
-            arguments = {"name": name, "split": split * (step if quick else 1)}
-            shown = {"grid": grid} if grid and split == 0 else {}
-            tasks.append(
-                Task(f"{name}/split {split}", published_methods, {**arguments, **shown})
-            )
+            own = {"name": name, "split": split * (step if quick else 1)}
+            if grid and split == 0:
+                own["grid"] = grid
+            tasks.append(Task(f"{name}/split {split}", published_methods, own, (name,)))
             if split < n_rivals:
                 today = {"name": name, "split": split * step, "methods": methods}
-                tasks.append(Task(f"{name}/today {split}", todays_methods, today))
+                tasks.append(
+                    Task(f"{name}/today {split}", todays_methods, today, (name,))
+                )
     return tasks
 
 
@@ -360,6 +362,7 @@ EXPERIMENTS = (
         needs=("ripley",),
         tasks=lambda quick: _tasks(("ripley",), quick, 41),
         report=lambda results: _report(("ripley",), results),
+        seeds=f"`split` seeds the halves. {INSIDE}",
     ),
     Experiment(
         "akmp-table-1",
@@ -368,5 +371,10 @@ EXPERIMENTS = (
         needs=TABLE,
         tasks=lambda quick: _tasks(TABLE, quick, 0),
         report=lambda results: _report(TABLE, results),
+        seeds=(
+            "`split` seeds the thirds of Ionosphere and Pima. For Titanic, its "
+            f"quotient by {N_HALVINGS} is the number of the official split, and the "
+            f"remainder seeds the halves. {INSIDE}"
+        ),
     ),
 )

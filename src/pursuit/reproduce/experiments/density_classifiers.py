@@ -26,6 +26,8 @@ from pursuit.reproduce.protocols.digit_images import (
 )
 from pursuit.reproduce.wording import (
     FEWER,
+    IN_ORDER,
+    INSIDE,
     OTHER_CHOICE,
     UNKNOWN,
     chance,
@@ -304,6 +306,7 @@ EXPERIMENTS = (
         needs=("usps",),
         tasks=_class_tasks,
         report=_errors_report,
+        seeds=f"{IN_ORDER} {INSIDE}",
     ),
     Experiment(
         "table-13.4",
@@ -312,5 +315,6 @@ EXPERIMENTS = (
         needs=("usps",),
         tasks=_class_tasks,
         report=_ancll_report,
+        seeds=f"{IN_ORDER} {INSIDE}",
     ),
 )

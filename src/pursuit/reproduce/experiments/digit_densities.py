@@ -15,6 +15,7 @@ from pursuit.reproduce import pictures
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.wording import (
     FEWER,
+    IN_ORDER,
     OTHER_CHOICE,
     UNKNOWN,
     compared,
@@ -206,5 +207,6 @@ EXPERIMENTS = (
         needs=("mnist",),
         tasks=_tasks,
         report=_report,
+        seeds=f"Nothing is random. {IN_ORDER}",
     ),
 )

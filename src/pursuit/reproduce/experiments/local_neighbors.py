@@ -18,6 +18,8 @@ from pursuit.reproduce.methods.rivals import USPS_LANDMARKS, landmark_regression
 from pursuit.reproduce.protocols.digit_images import QUICK_SIZES, SIZES, parts, percent
 from pursuit.reproduce.wording import (
     FEWER,
+    IN_ORDER,
+    INSIDE,
     OTHER_CHOICE,
     UNKNOWN,
     chance,
@@ -190,10 +192,10 @@ def _tasks(quick: bool) -> list[Task]:
                 "published": published,
                 "grid": _grid(name, method, quick),
             }
-            tasks.append(Task(f"{name}/{method}", measure, arguments))
+            tasks.append(Task(f"{name}/{method}", measure, arguments, (name,)))
         for model, grid in RIVALS[name].items():
             arguments = {"name": name, "sizes": sizes, "model": model, "grid": grid}
-            tasks.append(Task(f"{name}/{model}", measure_rival, arguments))
+            tasks.append(Task(f"{name}/{model}", measure_rival, arguments, (name,)))
     return tasks
 
 
@@ -274,5 +276,6 @@ EXPERIMENTS = (
         needs=("usps", "mnist"),
         tasks=_tasks,
         report=_report,
+        seeds=f"{IN_ORDER} Seed 0 draws the first chunk of the SVM on MNIST. {INSIDE}",
     ),
 )

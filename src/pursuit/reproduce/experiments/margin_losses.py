@@ -88,5 +88,6 @@ EXPERIMENTS = (
         needs=(),
         tasks=_tasks,
         report=_report,
+        seeds="Nothing is random.",
     ),
 )

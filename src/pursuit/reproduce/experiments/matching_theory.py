@@ -13,6 +13,7 @@ from pursuit.kernels import Gaussian, Kernel, Linear, median_gamma
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.methods import rivals
 from pursuit.reproduce.protocols.comparisons import mean_and_error
+from pursuit.reproduce.wording import INSIDE
 
 CODE_VERSION = 1
 
@@ -328,6 +329,10 @@ EXPERIMENTS = (
         needs=("boston",),
         tasks=_figure_1_tasks,
         report=_figure_1_report,
+        seeds=(
+            "`order` seeds the order of Boston's rows, `seed` draws the toy data; each "
+            "also draws the points at random."
+        ),
     ),
     Experiment(
         "theory-figure-2",
@@ -336,5 +341,6 @@ EXPERIMENTS = (
         needs=("boston",),
         tasks=_figure_2_tasks,
         report=_figure_2_report,
+        seeds=f"`order` seeds the order of the rows. {INSIDE}",
     ),
 )

@@ -17,7 +17,7 @@ from pursuit.reproduce.methods.neighbor_choices import (
 )
 from pursuit.reproduce.protocols.comparisons import mean_and_error
 from pursuit.reproduce.protocols.digit_images import QUICK_SIZES, SIZES, parts, percent
-from pursuit.reproduce.wording import FEWER, UNKNOWN
+from pursuit.reproduce.wording import FEWER, IN_ORDER, UNKNOWN
 
 CODE_VERSION = 1
 
@@ -227,6 +227,7 @@ EXPERIMENTS = (
         needs=(),
         tasks=_figure_2_tasks,
         report=_figure_2_report,
+        seeds="`seeds` draw the points.",
     ),
     Experiment(
         "figure-11.3",
@@ -235,5 +236,6 @@ EXPERIMENTS = (
         needs=("mnist",),
         tasks=_figure_3_tasks,
         report=_figure_3_report,
+        seeds=f"Nothing is random. {IN_ORDER}",
     ),
 )

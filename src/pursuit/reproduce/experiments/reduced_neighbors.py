@@ -18,7 +18,7 @@ from pursuit.reproduce.methods.neighbor_choices import (
     neighbour_mistakes,
 )
 from pursuit.reproduce.protocols.digit_images import QUICK_SIZES, SIZES, parts, percent
-from pursuit.reproduce.wording import FEWER, labelled
+from pursuit.reproduce.wording import FEWER, IN_ORDER, INSIDE, labelled
 
 CODE_VERSION = 1
 
@@ -177,5 +177,6 @@ EXPERIMENTS = (
         needs=("mnist",),
         tasks=_tasks,
         report=_report,
+        seeds=f"{IN_ORDER} Seed 0 draws the first chunk of the SVM. {INSIDE}",
     ),
 )

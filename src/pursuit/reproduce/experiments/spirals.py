@@ -321,6 +321,10 @@ EXPERIMENTS = (
         needs=(),
         tasks=_table_tasks,
         report=_table_report,
+        seeds=(
+            "`seed` draws the points, and seeds GaussianMixture and the estimated mass "
+            "of LocalGaussianDensity."
+        ),
     ),
     Experiment(
         "figure-13.2",
@@ -329,5 +333,6 @@ EXPERIMENTS = (
         needs=(),
         tasks=_figure_tasks,
         report=_figure_report,
+        seeds="`seed` draws the points.",
     ),
 )

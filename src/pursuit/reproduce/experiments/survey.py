@@ -24,6 +24,7 @@ from pursuit.reproduce.protocols.survey_sets import (
     Problem,
     problem,
 )
+from pursuit.reproduce.wording import INSIDE
 
 CODE_VERSION = 1
 
@@ -131,10 +132,12 @@ def _tasks(quick: bool) -> list[Task]:
     for name, plan in SETS.items():
         if name not in present or (quick and name not in QUICK):
             continue
+        needs = () if name in SHIPPED else (name,)
         for split in range(1 if quick else plan.n_splits):
             for method in _methods(plan):
                 arguments = {"name": name, "split": split, "method": method}
-                tasks.append(Task(f"{name}/{split}/{method}", measure, arguments))
+                task = f"{name}/{split}/{method}"
+                tasks.append(Task(task, measure, arguments, needs))
     return tasks
 
 
@@ -274,5 +277,10 @@ EXPERIMENTS = (
         needs=(),
         tasks=_tasks,
         report=_report,
+        seeds=(
+            "Where a set has several splits, `split` is the number of one. Else the "
+            "CRC-32 of `name` and `split`, one after the other, seeds the choice of "
+            f"rows, and the number after it a choice among test rows. {INSIDE}"
+        ),
     ),
 )

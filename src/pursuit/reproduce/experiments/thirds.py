@@ -16,6 +16,7 @@ from pursuit.reproduce.methods import rivals
 from pursuit.reproduce.methods.pursuits import fit_pursuit
 from pursuit.reproduce.protocols.comparisons import mean_and_error, resampled_t_test
 from pursuit.reproduce.protocols.splits import thirds
+from pursuit.reproduce.wording import INSIDE
 
 CODE_VERSION = 1
 
@@ -187,6 +188,7 @@ def _tasks(quick: bool) -> list[Task]:
             f"{name}/split {split}",
             published_methods,
             {"name": name, "split": split, "sigma": published.sigma},
+            needs=(name,),
         )
         for name, published in SETS.items()
         for split in range(n_splits)
@@ -196,6 +198,7 @@ def _tasks(quick: bool) -> list[Task]:
             f"{name}/today {split}",
             todays_methods,
             {"name": name, "split": split, "methods": methods},
+            needs=(name,),
         )
         for name in SETS
         for split in range(n_rivals)
@@ -300,5 +303,6 @@ EXPERIMENTS = (
         needs=tuple(SETS),
         tasks=_tasks,
         report=_report,
+        seeds=f"`split` seeds the thirds. {INSIDE}",
     ),
 )

@@ -20,7 +20,7 @@ from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.methods import rivals
 from pursuit.reproduce.methods.pursuits import fit_pursuit
 from pursuit.reproduce.protocols.digit_images import smoothed
-from pursuit.reproduce.wording import chance
+from pursuit.reproduce.wording import IN_ORDER, INSIDE, chance
 
 CODE_VERSION = 1
 
@@ -254,5 +254,6 @@ EXPERIMENTS = (
         needs=("usps",),
         tasks=_tasks,
         report=_report,
+        seeds=f"`digit` seeds the k-means of its task. {IN_ORDER} {INSIDE}",
     ),
 )

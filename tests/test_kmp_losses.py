@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,13 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, make_scorer, mean_absolute_error
+from sklearn.metrics import (
+    accuracy_score,
+    log_loss,
+    make_scorer,
+    mean_absolute_error,
+    mean_squared_error,
+)
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -17,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import KMPClassifier, KMPRegressor, datasets, losses
+from pursuit.fitting.judging import QUICK_SCORERS
 from pursuit.kernels import median_gamma
 from pursuit.losses import Hinge, Huber, Logistic, Loss, MarginLoss, Quantile
 
@@ -387,11 +395,27 @@ def test_scores_of_classifiers(scoring, selection, loss, moons):
     how = {**FIXED, "max_support": 12, "scoring": scoring, "selection": selection}
     model = KMPClassifier(loss=loss, **how)
     if scoring == "neg_log_loss" and loss == "squared":
-        with pytest.raises(AttributeError, match="predict_proba"):
+        with pytest.raises(AttributeError, match="predict_proba.*loss='logistic'"):
             model.fit(X, y)
         return
     assert model.fit(X, y).score(X, y) > 0.7
     assert 1 <= model.n_support_ <= 12
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", QUICK_SCORERS)
+def test_quick_scores_are_those_of_scikit_learn(name, weighted, rng):
+    y, found = rng.integers(0, 3, (2, 40, 2)).astype(float)
+    if name == "accuracy":
+        y, found = y[:, 0], found[:, 0]
+    how = {"sample_weight": rng.uniform(0.1, 2, 40)} if weighted else {}
+    model = SimpleNamespace(predict=lambda X: found)
+    wanted = {
+        "accuracy": accuracy_score,
+        "neg_mean_squared_error": lambda *a, **k: -mean_squared_error(*a, **k),
+        "neg_mean_absolute_error": lambda *a, **k: -mean_absolute_error(*a, **k),
+    }[name](y, found, **how)
+    assert QUICK_SCORERS[name](model, None, y, **how) == pytest.approx(wanted)
 
 
 def test_a_constant_model_scores_as_chance(moons):
@@ -439,7 +463,9 @@ def test_scored_models_in_cross_validation(moons):
         (KMPRegressor, {"backfit_every": True}, "backfit_every=True must be"),
         (KMPRegressor, {"loss": "huber", "selection": "loo"}, "needs loss='squared'"),
         (KMPRegressor, {"scoring": "r2", "selection": "loo"}, "scoring='r2'"),
-        (KMPRegressor, {"scoring": "none such"}, "scoring"),
+        (KMPRegressor, {"scoring": "none such"}, "scoring='none such' is not a score"),
+        (KMPRegressor, {"scoring": 3}, "scoring=3 is not a score"),
+        (KMPRegressor, {"scoring": lambda *_: "high"}, "scoring gave 'high'"),
     ],
 )
 def test_bad_parameters(make, how, message, numbers, moons):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,7 +19,7 @@ from pursuit.dictionaries._data_frames import framer
 from pursuit.engine.problem import Steps
 from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting import REASONS, Fit, fit
-from pursuit.fitting.judging import Score
+from pursuit.fitting.judging import QUICK_SCORERS, Score
 from pursuit.fitting.plan import Plan
 from pursuit.fitting.search import as_table
 from pursuit.functions import Functions
@@ -149,8 +149,19 @@ class BaseKMP(CallbackSupport, BaseEstimator):
                 "multiclass='ovr' chooses a size for each: use multiclass='shared' or "
                 "scoring=None."
             )
-        scorer = check_scoring(self, scoring=self.scoring)
-        return Score(scorer, self._with_values, X, np.asarray(y))
+        return Score(self._scorer(), self._with_values, X, np.asarray(y))
+
+    def _scorer(self) -> Callable[..., float]:
+        if isinstance(self.scoring, str) and self.scoring in QUICK_SCORERS:
+            return QUICK_SCORERS[self.scoring]
+        try:
+            return cast(Callable[..., float], check_scoring(self, scoring=self.scoring))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"scoring={self.scoring!r} is not a score: give one of the names that "
+                "sklearn.metrics.get_scorer_names() lists, a function "
+                "scorer(model, X, y), or None for the loss."
+            ) from None
 
     def _with_values(self, values: np.ndarray) -> Any:
         """Return a copy that predicts from these values (T, n) of its function."""

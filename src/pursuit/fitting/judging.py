@@ -9,6 +9,29 @@ from typing import Any
 import numpy as np
 
 
+def _accuracy(model: Any, X: Any, y: np.ndarray, sample_weight: Any = None) -> float:
+    return float(np.average(model.predict(X) == y, weights=sample_weight))
+
+
+def _squares(model: Any, X: Any, y: np.ndarray, sample_weight: Any = None) -> float:
+    errors = (model.predict(X) - y) ** 2
+    return -float(np.mean(np.average(errors, axis=0, weights=sample_weight)))
+
+
+def _absolutes(model: Any, X: Any, y: np.ndarray, sample_weight: Any = None) -> float:
+    errors = np.abs(model.predict(X) - y)
+    return -float(np.mean(np.average(errors, axis=0, weights=sample_weight)))
+
+
+# Common scores without scikit-learn's checks, which take a hundred times as long as the
+# score itself: each size of each fold is scored.
+QUICK_SCORERS: dict[str, Callable[..., float]] = {
+    "accuracy": _accuracy,
+    "neg_mean_squared_error": _squares,
+    "neg_mean_absolute_error": _absolutes,
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Score:
     """A scikit-learn scorer with its sign reversed: lower is better.
@@ -37,7 +60,17 @@ class Score:
         # Not every scorer supports weights: pass them only if they differ.
         matters = np.ptp(weight) > 0
         how = {"sample_weight": weight} if matters else {}
-        score = float(self.scorer(model, self.X[rows], self.y[rows], **how))
+        try:
+            found = self.scorer(model, self.X[rows], self.y[rows], **how)
+        except AttributeError as error:
+            raise AttributeError(
+                f"scoring asks for what the model does not have: {error} "
+                "Probabilities need loss='logistic'."
+            ) from error
+        try:
+            score = float(found)
+        except (TypeError, ValueError):
+            raise ValueError(f"scoring gave {found!r}, which is no number.") from None
         if not np.isfinite(score):
             raise ValueError(
                 f"scoring gave {score} on held-out rows: choose a score that is "

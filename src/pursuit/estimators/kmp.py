@@ -117,8 +117,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):
     alpha : float or "cv", default="cv"
         Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
         five ridges on the same held-out rows as the size: powers of ten from 1e-4 to
-        1 with the squared loss and a kernel of ``k(x, x) = 1``; otherwise these in
-        units of the functions' size and the loss's curvature, and proportionally
+        1, and with the squared loss smaller ones, down to 1e-8, while they are
+        better. These are for a kernel of ``k(x, x) = 1``; they are multiplied by the
+        functions' size, the loss's curvature and a mean weight below 1, and are
         larger above 100 000 rows (``search_`` shows them).
     fit_intercept : bool, default=True
         Whether to fit an unpenalized constant.
@@ -234,7 +235,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 is the same as the row twice, 0 the same as no row.
+            A weight of 2 is the same as the row twice, 0 the same as no row (only
+            ``selection="bound"`` counts rows, whatever their weights).
         groups : array-like of shape (n_samples,), optional
             For a splitter given as `cv` that keeps groups of rows together, such as
             scikit-learn's ``GroupKFold``.
@@ -432,8 +434,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     alpha : float or "cv", default="cv"
         Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
         five ridges on the same held-out rows as the size: powers of ten from 1e-4 to
-        1 with the squared loss and a kernel of ``k(x, x) = 1``; otherwise these in
-        units of the functions' size and the loss's curvature, and proportionally
+        1, and with the squared loss smaller ones, down to 1e-8, while they are
+        better. These are for a kernel of ``k(x, x) = 1``; they are multiplied by the
+        functions' size, the loss's curvature and a mean weight below 1, and are
         larger above 100 000 rows (``search_`` shows them).
     fit_intercept : bool, default=True
         Whether to fit an unpenalized constant.
@@ -624,7 +627,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 is the same as the row twice, 0 the same as no row.
+            A weight of 2 is the same as the row twice, 0 the same as no row (only
+            ``selection="bound"`` counts rows, whatever their weights).
         groups : array-like of shape (n_samples,), optional
             For a splitter given as `cv` that keeps groups of rows together, such as
             scikit-learn's ``GroupKFold``.

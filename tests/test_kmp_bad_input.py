@@ -627,6 +627,14 @@ def test_functions_that_cannot_be_squared_are_told(make, how, factor, selection)
 # -- nothing chosen ----------------------------------------------------------------
 
 
+def test_a_feature_that_rules_the_distances_is_told():
+    wide = X * np.array([1.0] * (X.shape[1] - 1) + [1e10])
+    y = np.random.default_rng(0).standard_normal(len(X))
+    with pytest.warns(UserWarning, match="One feature varies.*StandardScaler"):
+        model = KMPRegressor().fit(wide, y)
+    assert model.n_support_ == 0
+
+
 @both
 @pytest.mark.parametrize(
     "how",

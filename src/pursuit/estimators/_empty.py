@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pursuit._parameters import SMALLEST_TO_SQUARE
 from pursuit._warnings import warn
@@ -12,6 +13,8 @@ from pursuit.fitting import REASONS, Fit
 
 # A function with this share of its sum of squares on one row is too narrow.
 _MOST = 0.9
+# How many times wider than others a feature must be to rule the distances.
+_RULING = 1e4
 # Absolute mean of targets -1 and +1 above which nearly all are equal.
 _ONE_SIDED = 0.98
 # Number of functions that are examined.
@@ -33,6 +36,7 @@ def tell_why_empty(
     # A common gamma was set by the user, or is the best of those compared.
     if found.stop_reason == REASONS["empty"] and found.dictionary.gamma is not None:
         _warn_if_narrow(_values(found, X, weight))
+        _warn_if_one_feature_rules(X[weight > 0])
 
 
 def _is_one_sided(Y: np.ndarray, weight: np.ndarray) -> bool:
@@ -65,4 +69,19 @@ def _warn_if_narrow(values: np.ndarray) -> None:
             "the constant. Each of its functions is nearly zero on all training rows "
             "but one, and so cannot generalize to others: try a smaller gamma or "
             "degree, features of comparable scale (StandardScaler), or another kernel."
+        )
+
+
+def _warn_if_one_feature_rules(X: Any) -> None:
+    if sparse.issparse(X):
+        return
+    spreads = X.std(axis=0)
+    spreads = spreads[spreads > 0]
+    ratio = spreads.max() / np.median(spreads) if len(spreads) > 1 else 1.0
+    if ratio > _RULING:
+        warn(
+            "The model has no support points: on held-out rows nothing was better than "
+            f"the constant. One feature varies {ratio:.1g} times as much as others, so "
+            "that distances depend on it alone: scale the features, for instance with "
+            "StandardScaler."
         )

@@ -2,14 +2,20 @@
 
 Every number of directions and every width of one number of neighbours come from one
 pass (:mod:`pursuit.densities.left_out`). Widths are first compared on a coarse grid
-from below the typical distance of a nearest neighbour to the spread of the data, then,
-for the best neighbours and directions, on a fine one around the best.
+from below the typical distance of a nearest neighbour to the spread of the data, then
+beyond its ends where the best lies at one, then, for the best neighbours and
+directions, on a fine grid around the best.
+
+Where rows lie in planes of fewer dimensions than there are features, overall or around
+each point, the likelihood L(σ) grows without bound: across the plane it goes with
+-log σ for each missing dimension. The slope g at the narrow end is the number of these
+dimensions, and L(σ) + g log σ, which leaves them out, is compared instead.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,13 +40,22 @@ TOLERANCE = 1e-4
 
 # Widths as powers of 2 times the typical nearest distance: those compared at first (and
 # more up to the spread of the data), how many steps the best may lie below or above,
-# and what a step beyond must gain in nats.
+# and what a step beyond must gain in nats. Where the likelihood has no bound, gains
+# below this are ties as well.
 _LOWEST, _HIGHEST = -6, 3
 FARTHEST = 12
 LEAST_GAIN = 1e-3
 _FINE = np.arange(-3, 4) / 4.0
 # Numbers of neighbours without a gain after which more are not tried.
 _PATIENCE = 2
+# Relative difference of scores that is rounding.
+_ROUNDING = 1e-12
+# Constant columns that a warning names.
+_NAMED = 10
+
+
+# Widths and their scores.
+_Curve = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -53,16 +68,47 @@ class Trial:
     score: float
 
 
-def as_table(trials: Iterable[Trial], frame: Frame) -> list[dict[str, Any]]:
-    """Return trials as dictionaries, in the units of the data."""
+@dataclass(frozen=True)
+class Found:
+    """What a search found.
+
+    Attributes
+    ----------
+    best : Trial
+    trials : list of Trial
+        All that were compared.
+    growth : float
+        In how many dimensions the likelihood grows without bound; 0 if it does not.
+    """
+
+    best: Trial
+    trials: list[Trial]
+    growth: float
+
+
+def as_table(
+    trials: Iterable[Trial], frame: Frame, n_constant: int
+) -> list[dict[str, Any]]:
+    """Return trials as dictionaries, in the units of the data.
+
+    Their scores were without the constant columns, across which every Gaussian has
+    the width σ: these are added.
+    """
     return [
         asdict(trial)
         | {
             "bandwidth": trial.bandwidth * frame.unit,
-            "score": trial.score - frame.log_volume,
+            "score": trial.score
+            + n_constant * log_peak(trial.bandwidth)
+            - frame.log_volume,
         }
         for trial in trials
     ]
+
+
+def log_peak(width: float) -> float:
+    """Return the log-density of a Gaussian of one dimension at its mean."""
+    return -float(np.log(width)) - 0.5 * float(np.log(2.0 * np.pi))
 
 
 def search(
@@ -72,7 +118,7 @@ def search(
     bandwidth: float | None,
     rows: np.ndarray,
     verbose: int | bool,
-) -> tuple[Trial, list[Trial]]:
+) -> Found:
     """Return the best setting, and all that were compared.
 
     Parameters
@@ -88,67 +134,127 @@ def search(
     verbose : int or bool
     """
     trials: list[Trial] = []
-    leaders: dict[int | None, tuple[Trial, LeftOut]] = {}
+    growth = 0.0
     n_without = 0
     widths = np.array([bandwidth])
-    with Progress(len(neighbours) + 1, "neighbours", verbose, "number") as bar:
+    with Progress(len(neighbours) + 2, "neighbours", verbose, "number") as bar:
         for n_done, k in enumerate(neighbours):
             data = make(k)
-            if bandwidth is None and not leaders:
+            if bandwidth is None and not trials:
                 base, highest = scale(data.X, rows)
                 octaves = np.arange(_LOWEST, max(_HIGHEST, highest) + 1)
                 widths = base * 2.0**octaves
-            found = _compare(data, k, components, widths, rows)
-            trials += found
-            n_without = 0 if _lead(leaders, found, data) else n_without + 1
-            bar.show(n_done + 1, best=_best(leaders).score)
+            before = _leaders(trials)
+            trials += _compare(data, k, components, widths, rows)
+            n_without = n_without + 1 if _leaders(trials) == before else 0
+            bar.show(n_done + 1, best=_best(trials).score)
             if n_without == _PATIENCE:
                 break
-        for leader, data in list(leaders.values()) if bandwidth is None else ():
-            finer = list(_refine(data, leader, widths, rows))
-            trials += finer
-            _lead(leaders, finer, data)
-        bar.show(len(neighbours) + 1, best=_best(leaders).score)
-    best = _best(leaders)
-    if bandwidth is None and best.bandwidth < lowest_width(widths):
-        warn_of_no_width(6)
-    return best, trials
+        if bandwidth is None:
+            trials += _beyond(make, trials, widths, rows)
+            growth = _growth(trials)
+            bar.show(len(neighbours) + 1, best=_best(trials, growth).score)
+            trials += _finer(make, trials, growth, rows)
+        bar.show(len(neighbours) + 2, best=_best(trials, growth).score)
+    return Found(_best(trials, growth), trials, growth)
 
 
-def lowest_width(widths: np.ndarray) -> float:
-    """Return below which width the likelihood seems to have no bound."""
-    return float(widths[0]) * 2.0 ** (0.5 - FARTHEST)
+def winner(widths: np.ndarray, scores: np.ndarray, growth: float = 0.0) -> int:
+    """Return the place of the best score, leaving out growth without bound.
+
+    Of equal ones the widest is taken.
+    """
+    worth = scores + growth * np.log(widths)
+    best = worth.max()
+    slack = LEAST_GAIN if growth > 0 else _ROUNDING * abs(best)
+    ties = np.flatnonzero(worth >= (best - slack if np.isfinite(best) else best))
+    return int(ties[widths[ties].argmax()])
 
 
-def warn_of_no_width(depth: int) -> None:
-    """Warn that the narrowest width was the best, so many calls below the user's."""
+def growth_without_bound(best: _Curve, curves: Iterable[_Curve]) -> float:
+    """Return in how many dimensions the likelihood grows without bound, or 0.
+
+    It does if the best score is that of the narrowest width of its curve. The steepest
+    curve tells by how much, so that none still rises.
+
+    Parameters
+    ----------
+    best : list of pairs of floats
+        Widths and scores, among them the best of all.
+    curves : iterable of such lists
+    """
+    narrowest = min(best)
+    if narrowest[1] < max(score for _, score in best):
+        return 0.0
+    if _slope(best) * np.log(2.0) < LEAST_GAIN:
+        return 0.0
+    return max(_slope(curve) for curve in curves)
+
+
+def _slope(curve: _Curve) -> float:
+    """Return how fast scores rise with -log σ at the narrow end."""
+    (narrow, higher), (wide, lower) = sorted(curve)[:2]
+    return float((higher - lower) / np.log(wide / narrow))
+
+
+def n_gaining(score: float, scores: Iterable[float]) -> int:
+    """Return how many scores gain on the one before, the first on a given one."""
+    n = 0
+    for n, following in enumerate(scores):
+        if not following >= score + LEAST_GAIN:
+            return n
+        score = following
+    return n + 1
+
+
+def warn_of_degeneracy(growth: float, is_constant: np.ndarray, depth: int) -> None:
+    """Warn that some dimensions say nothing of σ, so many calls below the user's."""
+    if growth == 0 and not is_constant.any():
+        return
+    reasons = []
+    if is_constant.any():
+        columns = np.flatnonzero(is_constant)
+        named = ", ".join(map(str, columns[:_NAMED]))
+        more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
+        reasons.append(f"columns {named}{more} (counted from 0) are constant")
+    if growth > 0:
+        reasons.append(
+            "the rows lie in planes of fewer dimensions (by about "
+            f"{max(growth, 0.1):.1f}) than there are features, overall or around each "
+            "point, as where columns depend on others or share many values, or are "
+            "nearly equal in pairs"
+        )
     warnings.warn(
-        "The leave-one-out likelihood grows as bandwidth goes to 0: the rows lie in a "
-        "plane of fewer dimensions than there are features (a constant column, or one "
-        "that depends on others), or are nearly equal in pairs. bandwidth_ is the "
-        "narrowest width that was tried. Drop such columns or rows, or give bandwidth.",
+        "The leave-one-out likelihood grows as bandwidth goes to 0: "
+        f"{'; '.join(reasons)}. bandwidth_ was chosen by the likelihood in the other "
+        "dimensions. Drop such columns or rows, reduce the dimension first (PCA), or "
+        "give bandwidth.",
         UserWarning,
         stacklevel=depth,
     )
 
 
-def _lead(
-    leaders: dict[int | None, tuple[Trial, LeftOut]],
-    found: list[Trial],
-    data: LeftOut,
-) -> bool:
-    """Let better trials lead their number of directions; say whether any does."""
-    is_changed = False
-    for trial in found:
-        d = trial.n_components
-        if d not in leaders or trial.score > leaders[d][0].score:
-            leaders[d] = trial, data
-            is_changed = True
-    return is_changed
+def _leaders(trials: list[Trial], growth: float = 0.0) -> dict[int | None, Trial]:
+    """Return the best trial of each number of directions."""
+    groups: dict[int | None, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(trial.n_components, []).append(trial)
+    return {d: _best(group, growth) for d, group in groups.items()}
 
 
-def _best(leaders: dict[int | None, tuple[Trial, LeftOut]]) -> Trial:
-    return max((trial for trial, _ in leaders.values()), key=lambda t: t.score)
+def _best(trials: list[Trial], growth: float = 0.0) -> Trial:
+    widths, scores = np.array([(t.bandwidth, t.score) for t in trials]).T
+    return trials[winner(widths, scores, growth)]
+
+
+def _growth(trials: list[Trial]) -> float:
+    curves: dict[tuple[int | None, int | None], _Curve] = {}
+    for t in trials:
+        pair = t.bandwidth, t.score
+        curves.setdefault((t.n_neighbors, t.n_components), []).append(pair)
+    best = _best(trials)
+    mine = curves[best.n_neighbors, best.n_components]
+    return growth_without_bound(mine, curves.values())
 
 
 def neighbour_candidates(n_rows: int) -> tuple[int, ...]:
@@ -203,18 +309,82 @@ def _compare(
     ]
 
 
-def _refine(
-    data: LeftOut, best: Trial, widths: np.ndarray, rows: np.ndarray
-) -> Iterator[Trial]:
-    """Yield trials beyond an end of the grid while they gain, then finer ones."""
-    k, components = best.n_neighbors, (best.n_components,)
-    step = {float(widths[0]): 0.5, float(widths[-1]): 2.0}.get(best.bandwidth)
-    for _ in range(FARTHEST if step else 0):
-        beyond = np.array([best.bandwidth * (step or 1.0)])
-        (trial,) = _compare(data, k, components, beyond, rows)
-        yield trial
-        if trial.score < best.score + LEAST_GAIN:
+def _beyond(
+    make: Callable[[int | None], LeftOut],
+    trials: list[Trial],
+    widths: np.ndarray,
+    rows: np.ndarray,
+) -> list[Trial]:
+    """Return trials beyond the ends of the grid, where the best are there."""
+    found = []
+    for step, end in ((0.5, widths[0]), (2.0, widths[-1])):
+        at_end = [t for t in _leaders(trials).values() if t.bandwidth == end]
+        for k in {t.n_neighbors for t in at_end}:
+            group = [t for t in at_end if t.n_neighbors == k]
+            found += _walk(make(k), group, step, rows)
+    return found
+
+
+def _walk(
+    data: LeftOut, group: list[Trial], step: float, rows: np.ndarray
+) -> list[Trial]:
+    """Return trials at ever farther widths, as far as each gains on the one before."""
+    k, end = group[0].n_neighbors, group[0].bandwidth
+    walked = []
+    for part in passes_beyond(data.X, end, step, data.tolerance):
+        if not group:
             break
-        best = trial
-    finer = best.bandwidth * 2.0 ** _FINE[_FINE != 0]
-    yield from _compare(data, k, components, finer, rows)
+        components = tuple(t.n_components for t in group)
+        found = _compare(data, k, components, part, rows)
+        group, before = [], group
+        for last in before:
+            curve = [t for t in found if t.n_components == last.n_components]
+            n = n_gaining(last.score, (t.score for t in curve))
+            walked += curve[: n + 1]
+            if n == len(curve):
+                group.append(curve[-1])
+    return walked
+
+
+def passes_beyond(
+    X: np.ndarray, end: float, step: float, tolerance: float
+) -> list[np.ndarray]:
+    """Return widths beyond an end of the grid, those of a pass together.
+
+    Tiny widths need slow forms: they are a pass of their own, and only there if the
+    data are that thin in some direction. Otherwise growth up to there has no bound.
+    """
+    widths = end * step ** np.arange(1.0, FARTHEST + 1)
+    squares = np.einsum("ij,ij->i", X, X)
+    lowest = float(np.sqrt(4.0 * EPS * squares.max() / tolerance))
+    parts = [widths[widths >= lowest], widths[widths < lowest]]
+    if len(parts[1]) and len(parts[0]) and _thinnest(X) > lowest:
+        parts.pop()
+    return [part for part in parts if len(part)]
+
+
+def _thinnest(X: np.ndarray) -> float:
+    """Return the smallest spread of the data in any direction in which they have one.
+
+    X is about the origin.
+    """
+    spreads = np.linalg.svd(X, compute_uv=False) / np.sqrt(len(X))
+    return float(spreads[spreads > max(X.shape) * EPS * spreads[0]].min())
+
+
+def _finer(
+    make: Callable[[int | None], LeftOut],
+    trials: list[Trial],
+    growth: float,
+    rows: np.ndarray,
+) -> list[Trial]:
+    """Return trials around the best of each number of directions."""
+    groups: dict[tuple[int | None, float], list[int | None]] = {}
+    for d, leader in _leaders(trials, growth).items():
+        groups.setdefault((leader.n_neighbors, leader.bandwidth), []).append(d)
+    octaves = _FINE[_FINE != 0]
+    return [
+        trial
+        for (k, width), components in groups.items()
+        for trial in _compare(make(k), k, tuple(components), width * 2.0**octaves, rows)
+    ]

@@ -84,8 +84,10 @@ class ManifoldParzen(LocalGaussianMixture):
     weights as counts, not as shares. Neighbours that a search found count once each,
     as in the search, whatever the weights.
 
-    Where rows lie exactly in a plane of fewer dimensions, the likelihood has no bound
-    as sigma goes to 0. A search then stops at a tiny sigma, with a warning.
+    Constant columns do not take part in a search. Where rows lie exactly in planes of
+    fewer dimensions, overall or around each point, the likelihood has no bound as
+    sigma goes to 0. A search then leaves out the growth across the planes: it chooses
+    the sigma of highest likelihood within them, with a warning.
 
     References
     ----------

@@ -606,6 +606,21 @@ def test_narrower_widths_take_one_pass(monkeypatch):
     assert sum(n_widths) == len(model.search_)
 
 
+@pytest.mark.parametrize("make", DENSITIES)
+@pytest.mark.parametrize("n_rows", [600, 1200])
+def test_the_order_of_rows_changes_no_choice(make, n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 2)) * np.linspace(0.01, 3, n_rows)[:, None]
+    one, other = make().fit(X), make().fit(X[::-1])
+    for name in ("bandwidth_", "width_", "n_neighbors_"):
+        found = getattr(other, name, 0)
+        assert found == pytest.approx(getattr(one, name, 0), rel=1e-9)
+    grids = one.tuning_grid(X), one.tuning_grid(X[rng.permutation(n_rows)])
+    for name, values in grids[0].items():
+        if values != grids[1][name]:
+            assert_allclose(values, grids[1][name], rtol=1e-9)
+
+
 def test_neighbours_used():
     X = curve(10, 2)
     assert ManifoldParzen(1000, None, 0.3).fit(X).n_neighbors_ == 9

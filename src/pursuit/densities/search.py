@@ -35,6 +35,9 @@ COMPONENTS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 23)
 # Rows that are left out in turn; more change the choice very little.
 LEFT_OUT_ROWS = 1000
 
+# Rows whose distances to all others are held at a time.
+_BLOCK = 250
+
 # An error in nats that no choice depends on.
 TOLERANCE = 1e-4
 
@@ -284,13 +287,15 @@ def grid_octaves(lowest: int, highest: int, spread: int) -> list[int]:
 
 def typical_distance(X: np.ndarray, rows: np.ndarray) -> float:
     """Return the median over some rows of the nearest distance, divided by √n."""
-    rows = rows[: LEFT_OUT_ROWS // 4]
     points, _ = paired_rows(X, X)
-    block = points[rows]
-    D = np.empty((len(block), len(X)))
-    squared_distances(block, points, D)
-    D[np.arange(len(block)), rows] = np.inf
-    return float(np.sqrt(np.median(D.min(axis=1)) / X.shape[1]))
+    squares = np.empty(len(rows))
+    for a in range(0, len(rows), _BLOCK):
+        mine = rows[a : a + _BLOCK]
+        block = points[mine]
+        D = squared_distances(block, points, np.empty((len(mine), len(X))))
+        D[np.arange(len(mine)), mine] = np.inf
+        squares[a : a + _BLOCK] = D.min(axis=1)
+    return float(np.sqrt(np.median(squares) / X.shape[1]))
 
 
 def _compare(

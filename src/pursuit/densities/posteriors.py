@@ -9,14 +9,14 @@ chosen on rows that were left out, puts that right and changes few decisions.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
+
+from pursuit._quantiles import lower_quantile
+from pursuit._temperatures import likeliest
 
 # The lowest log-probability that counts in a mean, so that one impossible row does not
 # decide alone.
 FLOOR = -700.0
-# Temperatures that are looked at.
-_COLDEST, _HOTTEST = 1e-2, 1e6
 
 
 def log_posteriors(
@@ -62,14 +62,27 @@ def best_temperature(
     codes: np.ndarray,
     weight: np.ndarray,
 ) -> float:
-    """Return the temperature of the lowest `ancll`, which is convex in 1/T."""
+    """Return the temperature of the lowest `ancll`, one pretended row being missed.
 
-    def loss(log_inverse: float) -> float:
-        temperature = float(np.exp(-log_inverse))
-        return ancll(
-            log_posteriors(log_densities, log_priors, temperature), codes, weight
-        )
+    The row misses its class by the typical difference of log-densities. It counts as
+    one row, or as the average one where weights are shares. 1 if no class differs.
+    """
+    margins = _margins(log_densities, codes)
+    is_known = np.isfinite(margins) & (margins > 0)
+    if not is_known.any():
+        return 1.0
+    typical = lower_quantile(margins[is_known], weight[is_known], 0.5)
 
-    bounds = -np.log(_HOTTEST), -np.log(_COLDEST)
-    found = minimize_scalar(loss, bounds=bounds, method="bounded")
-    return float(np.exp(-found.x)) if found.fun < loss(0.0) else 1.0
+    def surprise(temperature: float) -> float:
+        posterior = log_posteriors(log_densities, log_priors, temperature)
+        return ancll(posterior, codes, weight) * float(weight.sum())
+
+    return likeliest(surprise, typical, min(1.0, float(weight.mean())))
+
+
+def _margins(log_densities: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return how far the right class is from the best other one, (m,)."""
+    is_right = np.arange(log_densities.shape[1]) == codes[:, None]
+    others = np.where(is_right, -np.inf, log_densities).max(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.abs(log_densities[is_right] - others)

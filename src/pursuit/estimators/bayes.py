@@ -35,6 +35,9 @@ from ._inputs import validate_data
 from ._targets import class_codes
 from ._weights import check_sample_weight
 
+# Decimal digits of a loss, beyond which settings tie.
+_DIGITS = 12
+
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Bayes' rule over one density a class.
@@ -51,8 +54,10 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Probabilities of the classes, in sorted order of the labels. None: their
         shares in the training data, by weight.
     temperature : float, None or "auto", default=None
-        T; None is 1. "auto" chooses it by the log-probability of rows left out: it
-        makes the probabilities honest, and changes few decisions.
+        T; None is 1. "auto" chooses it by the log-probability of rows left out, to
+        which one pretended row is added that misses its class by the typical margin:
+        rows that are all classified rightly would else ask for T = 0. It makes the
+        probabilities honest, and changes few decisions.
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the density, shared by all classes, to compare on rows left out.
         "auto": those that the density has as "auto", at the values its
@@ -64,7 +69,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     tune_by : {"ancll", "error"}, default="ancll"
         What is compared: the average negative log-probability of the right class (at
         the best temperature, if that is "auto"), or the share of mistakes, of which
-        equal ones are told apart by the former.
+        equal ones are told apart by the former. Of settings that tie, the one with
+        the widest ``bandwidth`` is taken.
     n_folds : int, default=5
         Folds in each class by which rows are left out if the density has no
         ``loo_score_samples``. Where it has, each row is left out exactly.
@@ -208,7 +214,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _order(self, row: dict[str, Any]) -> tuple[float, ...]:
         names = ("ancll",) if self.tune_by == "ancll" else ("error", "ancll")
         # A NaN compares with nothing; it is worse than any number.
-        return tuple(np.inf if np.isnan(row[name]) else row[name] for name in names)
+        losses = (np.inf if np.isnan(row[name]) else row[name] for name in names)
+        return (*(round(loss, _DIGITS) for loss in losses), -_width(row["params"]))
 
     def _grid(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Any:
         if self.param_grid is None:
@@ -315,6 +322,12 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         log_proba = self.predict_log_proba(X)
         return self.classes_[log_proba.argmax(axis=1)]
+
+
+def _width(params: dict[str, Any]) -> float:
+    """Return the bandwidth of a setting, also of a pipeline's; 0 without one."""
+    given = (v for name, v in params.items() if name.split("__")[-1] == "bandwidth")
+    return max((v for v in given if isinstance(v, int | float)), default=0.0)
 
 
 def _priors(priors: Any, shares: np.ndarray) -> np.ndarray:

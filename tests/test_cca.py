@@ -69,6 +69,20 @@ def test_choice_is_the_literal_one(views, gammas, center, criterion):
     np.testing.assert_allclose(drawn.path_.gains, scores, atol=1e-7)
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_correlations_are_what_is_maximized(views, center):
+    X, Y = views
+    model = SparseKernelCCA(5, center=center, alpha=0.0, max_support=20).fit(X, Y)
+    T, U = model.transform(X, Y)
+    if center:
+        T, U = T - T.mean(axis=0), U - U.mean(axis=0)
+    lengths = np.linalg.norm(T, axis=0) * np.linalg.norm(U, axis=0)
+    np.testing.assert_allclose(model.correlations_, (T * U).sum(axis=0) / lengths)
+    np.testing.assert_array_equal(model.correlations(X, Y), model.correlations_)
+    assert model.score(X, Y) == pytest.approx(model.correlations_.mean())
+    assert np.all(np.diff(model.correlations_) < 1e-9)
+
+
 def test_recomputed_blocks_change_nothing(rng):
     X = rng.standard_normal((500, 3))
     Y = X[:, :2] + 0.5 * rng.standard_normal((500, 2))

@@ -82,7 +82,7 @@ class SparseKernelCCA(  # noqa: D101
         Ridge: this share of a view's total variance is added to each direction's.
     center : bool, default=True
         Whether means are removed, in the choice as in the correlations. False is the
-        paper's criterion.
+        paper's criterion; correlations are then cosines, of variates whose means stay.
     {PARAMETERS}
 
     Attributes
@@ -98,7 +98,8 @@ class SparseKernelCCA(  # noqa: D101
     x_weights_, y_weights_ : ndarray of shape (n_components, n_support)
         The variates as combinations of the chosen points' images.
     correlations_ : ndarray of shape (n_components,)
-        Correlations of the variates over the training rows.
+        Correlations of the variates over the training rows, largest first but for
+        what the ridge changes.
     path_ : PairedPath
         Every step: rows, criteria, and the two paths of subspaces.
     gamma_, gamma_y_ : float or None
@@ -215,7 +216,7 @@ class SparseKernelCCA(  # noqa: D101
         )
         self._set_path(path, *points)
         scores = self._scores_of(X, Y)
-        self.correlations_ = correlations(*scores)
+        self.correlations_ = correlations(*scores, self.center)
         self._gaps = np.abs(scores[0] - scores[1])
         return self
 
@@ -302,7 +303,8 @@ class SparseKernelCCA(  # noqa: D101
         Returns
         -------
         x_scores : ndarray of shape (n_samples, n_components)
-            Variates of the first view; over the training rows their variance is 1.
+            Variates of the first view; over the training rows their variance is 1,
+            or with ``center=False`` their mean square.
         y_scores : ndarray of shape (n_samples, n_components)
             Those of the second view, where it was given. Both are frames where
             ``set_output`` asks for them.
@@ -360,10 +362,11 @@ class SparseKernelCCA(  # noqa: D101
         Returns
         -------
         correlations : ndarray of shape (n_components,)
-            0 where a variate is constant.
+            0 where a variate is constant. With ``center=False`` they are cosines:
+            means are not removed.
         """
         check_is_fitted(self, "x_weights_")
-        return correlations(*self._both_scores(X, y))
+        return correlations(*self._both_scores(X, y), self.center)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean correlation of the pairs of variates on these data.

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pursuit import SparseKernelPCA, datasets
+from pursuit import SparseKernelPCA, bounds, datasets
 from pursuit.components import variance
 from pursuit.kernels import (
     Gaussian,
@@ -345,8 +345,12 @@ def test_shares_of_other_types(X):
 def test_bound_is_the_minimum(X, gamma):
     chosen = SparseKernelPCA("bound", gamma=gamma).fit(X)
     whole = SparseKernelPCA(None, gamma=gamma, tol=0.0).fit(X)
-    curve = np.asarray(whole.path_.bound())
-    assert chosen.n_support_ == 1 + np.argmin(curve[1:])
+    curve = whole.path_.bound()
+    assert chosen.n_support_ == 1 + np.argmin(curve.terms[1:])
+    np.testing.assert_array_equal(curve, np.minimum.accumulate(curve.terms))
+    residuals = whole.path_._outside_residuals()
+    for t in (0, 3, 20):
+        assert curve.terms[t] == bounds.kpca_compression(len(X), t, residuals[t])
 
 
 def toy(seed):

@@ -131,7 +131,10 @@ def kpca_curve(
     sup: float | None = None,
     delta: float = 0.05,
 ) -> BoundCurve:
-    """Return :func:`kpca_eigenvalues` at 0, 1, ... components of a kernel matrix.
+    """Return the bound by eigenvalues at 0, 1, ... components of a kernel matrix.
+
+    Each value is the lowest of :func:`kpca_eigenvalues` up to its size; ``terms`` of
+    the curve are these before the minimum is taken.
 
     Parameters
     ----------
@@ -167,4 +170,4 @@ def kpca_curve(
         kpca_eigenvalues(m, t, float(tails[t]), square, sup=sup, delta=delta)
         for t in range(last + 1)
     ]
-    return BoundCurve("eigenvalues", np.array(found, dtype=np.float64), sup)
+    return BoundCurve.lowest_so_far("eigenvalues", found, sup)

@@ -295,8 +295,10 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             ``softmax(-distance / temperature_)``.  The temperature is the likeliest
-            one for left-out training points, so the probabilities are calibrated as a
-            whole; they do not come from a model of the classes' densities.
+            one for left-out training points and one pretended point that misses its
+            class by the typical margin, without which a perfect record would claim
+            certainty.  So the probabilities are calibrated as a whole; they do not
+            come from a model of the classes' densities.
         """
         found = scores(*self._distances(X, graph))
         return softmax(-found / self.temperature_, axis=1)

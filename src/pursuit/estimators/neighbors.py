@@ -52,7 +52,8 @@ ATTRIBUTES = """classes_ : ndarray of shape (n_classes,)
     reference_ : ndarray of shape (n_reference,)
         The training rows that are kept.
     temperature_ : float or None
-        Of the probabilities; None if `loo_samples` is 0.
+        Of the probabilities: the likeliest for left-out training points and one
+        pretended miss. None if `loo_samples` is 0.
     loo_table_ : Table or None
         With ``"auto"``, the leave-one-out errors: `errors` (penalties x neighbours),
         `n_neighbors`, `penalties`, `n_samples`.

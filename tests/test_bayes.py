@@ -135,7 +135,7 @@ def test_best_temperature_is_a_minimum(rng):
     logs = 40 * rng.standard_normal((400, 3))
     codes = (logs / 8 + rng.gumbel(size=logs.shape)).argmax(axis=1)
     priors, weight = np.log(np.full(3, 1 / 3)), np.ones(400)
-    found = best_temperature(logs, priors, codes, weight)
+    found = best_temperature(logs, priors, codes, weight, 400)
     assert found == pytest.approx(8, rel=0.3)
     others = np.where(np.arange(3) == codes[:, None], -np.inf, logs).max(axis=1)
     typical = np.median(np.abs(logs[np.arange(400), codes] - others))
@@ -145,23 +145,23 @@ def test_best_temperature_is_a_minimum(rng):
         for t in (0.98, 1, 1.02)
     ]
     assert at[1] == min(at)
-    twice = best_temperature(logs, priors, codes, 2 * weight)
+    for scaled in (2 * weight, weight / 400):
+        again = best_temperature(logs, priors, codes, scaled, 400)
+        assert again == pytest.approx(found, rel=1e-6)
     rows = np.repeat(np.arange(400), 2)
-    repeated = best_temperature(logs[rows], priors, codes[rows], np.ones(800))
-    assert twice == pytest.approx(repeated, rel=1e-6)
-    shares = best_temperature(logs, priors, codes, weight / 400)
-    assert shares == pytest.approx(found, rel=1e-3)
+    repeated = best_temperature(logs[rows], priors, codes[rows], np.ones(800), 400)
+    assert repeated == pytest.approx(found, rel=1e-6)
 
 
 def test_temperature_of_rows_that_are_all_right():
     logs = np.array([[0.0, -5.0], [-9.0, -1.0], [0.0, -2.0]])
     priors, codes, weight = np.log([0.5, 0.5]), np.array([0, 1, 0]), np.ones(3)
-    found = best_temperature(logs, priors, codes, weight)
+    found = best_temperature(logs, priors, codes, weight, 3)
     assert 1 < found < 10
-    scaled = best_temperature(1000 * logs, priors, codes, weight)
+    scaled = best_temperature(1000 * logs, priors, codes, weight, 3)
     assert scaled == pytest.approx(1000 * found, rel=1e-3)
     for nothing in (np.zeros((3, 2)), np.where(logs < -1, -np.inf, logs)):
-        assert best_temperature(nothing, priors, codes, weight) == 1.0
+        assert best_temperature(nothing, priors, codes, weight, 3) == 1.0
 
 
 @pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])
@@ -203,7 +203,7 @@ def test_temperature_uses_exact_leave_one_out(moons):
             logs[i, c] = part.score_samples(X[i : i + 1])[0]
     codes, weight = (y == "night").astype(int), np.ones(len(y))
     priors = np.log(model.class_prior_)
-    expected = best_temperature(logs, priors, codes, weight)
+    expected = best_temperature(logs, priors, codes, weight, len(y))
     assert model.temperature_ == pytest.approx(expected, rel=1e-6)
     (row,) = model.search_
     posterior = log_posteriors(logs, priors, expected)

@@ -9,6 +9,8 @@ from scipy.optimize import minimize_scalar
 
 # Logarithms of the lowest and the highest temperature, in units of the typical margin.
 _COLDEST, _HOTTEST = -12.0, 6.0
+# To which the logarithm is found: near what rounding of the surprise allows.
+_TOLERANCE = 1e-8
 
 
 def likeliest(
@@ -34,5 +36,10 @@ def likeliest(
         t = typical * float(np.exp(log_t))
         return surprise(t) + miss * typical / t
 
-    found = minimize_scalar(total, bounds=(_COLDEST, _HOTTEST), method="bounded")
+    found = minimize_scalar(
+        total,
+        bounds=(_COLDEST, _HOTTEST),
+        method="bounded",
+        options={"xatol": _TOLERANCE},
+    )
     return typical * float(np.exp(found.x))

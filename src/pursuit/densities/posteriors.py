@@ -61,11 +61,13 @@ def best_temperature(
     log_priors: np.ndarray,
     codes: np.ndarray,
     weight: np.ndarray,
+    n_distinct: int,
 ) -> float:
     """Return the temperature of the lowest `ancll`, one pretended row being missed.
 
-    The row misses its class by the typical difference of log-densities. It counts as
-    one row, or as the average one where weights are shares. 1 if no class differs.
+    The row misses its class by the typical difference of log-densities. It has the
+    average weight of the ``n_distinct`` different rows, so that the scale of weights
+    and copies of all rows change nothing. 1 if no class differs.
     """
     margins = _margins(log_densities, codes)
     is_known = np.isfinite(margins) & (margins > 0)
@@ -77,7 +79,7 @@ def best_temperature(
         posterior = log_posteriors(log_densities, log_priors, temperature)
         return ancll(posterior, codes, weight) * float(weight.sum())
 
-    return likeliest(surprise, typical, min(1.0, float(weight.mean())))
+    return likeliest(surprise, typical, float(weight.sum()) / n_distinct)
 
 
 def _margins(log_densities: np.ndarray, codes: np.ndarray) -> np.ndarray:

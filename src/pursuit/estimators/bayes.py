@@ -22,6 +22,7 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._progress import Progress
+from pursuit._rows import distinct_rows
 from pursuit.densities.posteriors import (
     ancll,
     are_log_densities,
@@ -55,9 +56,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         shares in the training data, by weight.
     temperature : float, None or "auto", default=None
         T; None is 1. "auto" chooses it by the log-probability of rows left out, to
-        which one pretended row is added that misses its class by the typical margin:
-        rows that are all classified rightly would else ask for T = 0. It makes the
-        probabilities honest, and changes few decisions.
+        which one pretended row is added, of average weight, that misses its class by
+        the typical margin: rows that are all classified rightly would else ask for
+        T = 0. It makes the probabilities honest, and changes few decisions.
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the density, shared by all classes, to compare on rows left out.
         "auto": those that the density has as "auto", at the values its
@@ -168,6 +169,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.class_prior_ = _priors(self.priors, shares)
         with np.errstate(divide="ignore"):
             self._log_priors = np.log(self.class_prior_)
+        self._n_distinct = len(distinct_rows(X, weight)[0])
         self._tune(X, codes, weight)
         return self
 
@@ -264,7 +266,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return {"ancll": np.nan, "error": np.nan, "temperature": 1.0}
         temperature = self.temperature or 1.0
         if isinstance(temperature, str):
-            temperature = best_temperature(logs, self._log_priors, codes, weight)
+            temperature = best_temperature(
+                logs, self._log_priors, codes, weight, self._n_distinct
+            )
         posterior = log_posteriors(logs, self._log_priors, temperature)
         return {
             "ancll": ancll(posterior, codes, weight),

@@ -9,8 +9,9 @@ from scipy.optimize import minimize_scalar
 
 # Logarithms of the lowest and the highest temperature, in units of the typical margin.
 _COLDEST, _HOTTEST = -12.0, 6.0
-# To which the logarithm is found: near what rounding of the surprise allows.
-_TOLERANCE = 1e-8
+# How far the logarithm is searched, and its decimal digits that are kept: those beyond
+# are rounding of the surprise, which the order of the points would change.
+_TOLERANCE, _DIGITS = 1e-8, 5
 
 
 def likeliest(
@@ -42,4 +43,4 @@ def likeliest(
         method="bounded",
         options={"xatol": _TOLERANCE},
     )
-    return typical * float(np.exp(found.x))
+    return typical * float(np.exp(round(found.x, _DIGITS)))

@@ -69,6 +69,13 @@ def best_temperature(
     average weight of the ``n_distinct`` different rows, so that the scale of weights
     and copies of all rows change nothing. 1 if no class differs.
     """
+    miss = float(weight.sum()) / n_distinct
+    # Rows without a density of their own class are as impossible at any temperature:
+    # their constants would only cost digits.
+    is_possible = np.isfinite(log_densities[np.arange(len(codes)), codes])
+    log_densities, codes, weight = (
+        values[is_possible] for values in (log_densities, codes, weight)
+    )
     margins = _margins(log_densities, codes)
     is_known = np.isfinite(margins) & (margins > 0)
     if not is_known.any():
@@ -79,12 +86,11 @@ def best_temperature(
         posterior = log_posteriors(log_densities, log_priors, temperature)
         return ancll(posterior, codes, weight) * float(weight.sum())
 
-    return likeliest(surprise, typical, float(weight.sum()) / n_distinct)
+    return likeliest(surprise, typical, miss)
 
 
 def _margins(log_densities: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return how far the right class is from the best other one, (m,)."""
     is_right = np.arange(log_densities.shape[1]) == codes[:, None]
     others = np.where(is_right, -np.inf, log_densities).max(axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.abs(log_densities[is_right] - others)
+    return np.abs(log_densities[is_right] - others)

@@ -287,7 +287,7 @@ class NoWeights(BaseEstimator):
         ({"priors": ["a", "b"]}, "priors=.*2 finite numbers"),
         ({"priors": {"day": 1.0}}, "priors=.*2 finite numbers"),
         ({"param_grid": []}, "has no settings"),
-        ({"temperature": 0}, "temperature=0"),
+        ({"temperature": 0}, "temperature=0 must be .* or 'auto' or None"),
         ({"temperature": "warm"}, "temperature='warm'"),
         ({"tune_by": "luck"}, "tune_by='luck'"),
         ({"param_grid": "all"}, "param_grid='all'"),

@@ -282,7 +282,12 @@ def test_pipelines_and_searches(views):
         ({"kernel_y": "unknown"}, "^kernel_y='unknown' is unknown"),
         ({"kernel_y": 3}, "^kernel_y=3 must be a name"),
         ({"gamma": -1.0}, "^gamma=-1.0 must be"),
-        ({"gamma_y": 0.0}, "^gamma_y=0.0 must be"),
+        ({"gamma_y": 0.0}, "^gamma_y=0.0 must be.* or None or 'same'"),
+        ({"kernel": "sigmoid"}, "^kernel(_y)?=Sigmoid.* is not positive semi-definite"),
+        (
+            {"kernel_y": "sigmoid"},
+            "^kernel_y=Sigmoid.* is not positive semi-definite.* such as 'rbf'",
+        ),
         ({"gamma_y": -1}, "^gamma_y=-1 must be"),
         ({"gamma_y": "wide"}, "^gamma_y='wide' must be"),
     ],
@@ -298,9 +303,17 @@ def test_views_that_do_not_do(views):
         SparseKernelCCA().fit(X, None)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         SparseKernelCCA().fit(X, Y[:10])
-    with pytest.raises(ValueError, match="is one of the views constant"):
-        SparseKernelCCA(gamma=1.0).fit(X, np.ones_like(Y))
+    for ones in (np.ones_like(Y), sparse.csr_array(np.ones_like(Y))):
+        with pytest.raises(ValueError, match="nothing to choose: y is constant"):
+            SparseKernelCCA(gamma=1.0).fit(X, ones)
+    for name, view in (("gamma", "X"), ("gamma_y", "y")):
+        words = f"kernel of {view} is constant, as {name}=1e-300 is far too small"
+        with pytest.raises(ValueError, match=words):
+            SparseKernelCCA(**{name: 1e-300}).fit(X, Y)
     model = SparseKernelCCA(max_support=5).fit(X, Y)
+    for method in (model.score, model.correlations):
+        with pytest.raises(ValueError, match="need two rows at least"):
+            method(X[:1], Y[:1])
     with pytest.raises(ValueError, match="y has 3 columns, but the second view had 2"):
         model.transform(X, X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -544,7 +544,9 @@ def indefinite(A, B):
         ({"max_support": 0}, "max_support=0 must be"),
         ({"kernel": "unknown"}, "kernel='unknown' is unknown"),
         ({"kernel": lambda A, B: A @ (B + 1.0).T}, "not symmetric"),
-        ({"kernel": indefinite}, "not positive semi-definite"),
+        ({"kernel": indefinite}, "^kernel=.* is not positive semi-definite"),
+        ({"kernel": "sigmoid"}, "^kernel=Sigmoid.* is not positive.* such as 'rbf'"),
+        ({"gamma": 0}, "^gamma=0 must be .* or 'auto' or None"),
         ({"kernel": lambda A, B: -(A @ B.T)}, "must be positive semi-definite"),
         ({"kernel": lambda A, B: 0.0 * (A @ B.T)}, "not zero on all rows"),
         ({"kernel": 3}, "kernel=3 must be a name"),
@@ -582,7 +584,8 @@ def test_values_whose_squares_are_out_of_range(X, scale, n_candidates):
 def test_huge_values_off_the_diagonal():
     K = np.eye(30)
     K[25, 28] = K[28, 25] = 1e200
-    with pytest.raises(ValueError, match="not positive semi-definite"):
+    words = "^kernel='precomputed' is not positive semi-definite.*eigenvalue"
+    with pytest.raises(ValueError, match=words):
         SparseKernelPCA(10, kernel="precomputed").fit(K)
 
 

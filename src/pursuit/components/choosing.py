@@ -83,8 +83,17 @@ class Choosing:
         """Return the numbers of chosen rows of the sample among all rows."""
         return chosen.copy() if self.sample is None else self.sample[chosen]
 
-    def view(self, kernel: Kernel | None, points: Any, n_views: int = 1) -> View:
-        """Return the deflation of a kernel on the sample, yet to begin."""
+    def view(
+        self,
+        kernel: Kernel | None,
+        points: Any,
+        n_views: int = 1,
+        name: str = "kernel",
+    ) -> View:
+        """Return the deflation of a kernel on the sample, yet to begin.
+
+        ``name`` is the parameter that errors name.
+        """
         n_rows = points.shape[0]
         state = 8 * n_rows * (self.max_steps + _VECTORS)
         least = 8 * n_rows * _LEAST_BLOCK
@@ -101,7 +110,8 @@ class Choosing:
         room = room if self.n_drawn is None else least
         squares = diagonal(kernel, points)
         atoms = _functions(kernel, points).on(points, room)
-        return View(atoms, squares, self.max_steps, self.tol)
+        label = f"{name}={kernel or 'precomputed'!r}"
+        return View(atoms, squares, self.max_steps, self.tol, label)
 
     def run(self, choice: Steps, stop: Callable[[], str | None], view: View) -> str:
         """Take steps to their end, with a progress bar; return why they ended."""

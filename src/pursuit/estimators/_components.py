@@ -73,7 +73,7 @@ def check_kernel(kernel: Any, gamma: Any, suffix: str) -> None:
                 "kernel object or a function k(X, Y) will do too."
             )
         if hasattr(NAMED[kernel](), "gamma"):
-            words = (*RULES, "same") if suffix else RULES
+            words = (*RULES, None, "same") if suffix else (*RULES, None)
             positive_number(f"gamma{suffix}", gamma, words)
     elif not callable(kernel) or isinstance(kernel, type):
         raise ValueError(

@@ -178,8 +178,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_choice("tune_by", self.tune_by, ("ancll", "error"))
         whole_number("n_folds", self.n_folds, 2)
         check_verbose(self.verbose)
-        if self.temperature is not None:
-            positive_number("temperature", self.temperature, ("auto",))
+        positive_number("temperature", self.temperature, ("auto", None))
 
     # -- tuning --------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ from ._views import (
     accepted,
     bound_kernels,
     second_view,
+    why_empty,
 )
 
 
@@ -204,9 +205,7 @@ class SparseKernelCCA(  # noqa: D101
         by_covariance = self.criterion == "covariance"
         path = choose_pairs(how, kernels, X, Y, self.center, by_covariance)
         if not len(path):
-            raise ValueError(
-                "There is nothing to choose: is one of the views constant?"
-            )
+            raise ValueError(f"There is nothing to choose: {why_empty(kernels, X, Y)}")
         self._kernels = kernels
         self.gamma_, self.gamma_y_ = (getattr(k, "gamma", None) for k in kernels)
         empty = np.empty((0, 0))
@@ -357,7 +356,7 @@ class SparseKernelCCA(  # noqa: D101
         Parameters
         ----------
         X, y
-            As in :meth:`transform`.
+            As in :meth:`transform`; two rows at least.
 
         Returns
         -------
@@ -366,7 +365,13 @@ class SparseKernelCCA(  # noqa: D101
             means are not removed.
         """
         check_is_fitted(self, "x_weights_")
-        return correlations(*self._both_scores(X, y), self.center)
+        scores = self._both_scores(X, y)
+        if len(scores[0]) < 2:
+            raise ValueError(
+                "Correlations need two rows at least; X and y have one. For the "
+                "variates of a single row use transform."
+            )
+        return correlations(*scores, self.center)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean correlation of the pairs of variates on these data.
@@ -374,7 +379,7 @@ class SparseKernelCCA(  # noqa: D101
         Parameters
         ----------
         X, y
-            As in :meth:`transform`.
+            As in :meth:`transform`; two rows at least.
 
         Returns
         -------

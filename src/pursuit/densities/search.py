@@ -195,19 +195,21 @@ def growth_without_bound(best: _Curve, curves: Iterable[_Curve]) -> float:
 
 
 def _slope(curve: _Curve) -> float:
-    """Return how fast scores rise with -log σ at the narrow end."""
+    """Return how fast scores rise with -log σ at the narrow end; 0 if from -inf."""
     (narrow, higher), (wide, lower) = sorted(curve)[:2]
+    if not np.isfinite(lower):
+        return 0.0
     return float((higher - lower) / np.log(wide / narrow))
 
 
 def n_gaining(score: float, scores: Iterable[float]) -> int:
     """Return how many scores gain on the one before, the first on a given one."""
     n = 0
-    for n, following in enumerate(scores):
+    for following in scores:
         if not following >= score + LEAST_GAIN:
-            return n
-        score = following
-    return n + 1
+            break
+        score, n = following, n + 1
+    return n
 
 
 def warn_of_degeneracy(growth: float, is_constant: np.ndarray, depth: int) -> None:
@@ -324,7 +326,7 @@ def _beyond(
     found = []
     for step, end in ((0.5, widths[0]), (2.0, widths[-1])):
         at_end = [t for t in _leaders(trials).values() if t.bandwidth == end]
-        for k in {t.n_neighbors for t in at_end}:
+        for k in dict.fromkeys(t.n_neighbors for t in at_end):
             group = [t for t in at_end if t.n_neighbors == k]
             found += _walk(make(k), group, step, rows)
     return found

@@ -555,6 +555,11 @@ def test_a_likelihood_without_bound_is_told(make, column, reason):
         assert make().fit(X).bandwidth_ > 0.01
 
 
+@pytest.mark.parametrize("model", [ParzenWindows(), ManifoldParzen(2)], ids=named)
+def test_constant_columns_that_do_no_harm_are_not_told(model):
+    model.fit(np.column_stack([curve(80, 8), np.ones(80)]))
+
+
 @pytest.mark.parametrize("make", DENSITIES)
 @pytest.mark.filterwarnings("ignore:The leave-one-out likelihood grows")
 def test_constant_columns_change_no_choice(make):

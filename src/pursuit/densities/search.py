@@ -82,11 +82,15 @@ class Found:
         All that were compared.
     growth : float
         In how many dimensions the likelihood grows without bound; 0 if it does not.
+    slope : float
+        How fast that of the best neighbours and directions rises with -log σ at the
+        narrow end.
     """
 
     best: Trial
     trials: list[Trial]
     growth: float
+    slope: float
 
 
 def as_table(
@@ -159,7 +163,9 @@ def search(
             bar.show(len(neighbours) + 1, best=_best(trials, growth).score)
             trials += _finer(make, trials, growth, rows)
         bar.show(len(neighbours) + 2, best=_best(trials, growth).score)
-    return Found(_best(trials, growth), trials, growth)
+    best = _best(trials, growth)
+    curve = _curves(trials)[best.n_neighbors, best.n_components]
+    return Found(best, trials, growth, slope_at_the_end(curve))
 
 
 def winner(widths: np.ndarray, scores: np.ndarray, growth: float = 0.0) -> int:
@@ -189,16 +195,18 @@ def growth_without_bound(best: _Curve, curves: Iterable[_Curve]) -> float:
     narrowest = min(best)
     if narrowest[1] < max(score for _, score in best):
         return 0.0
-    if _slope(best) * np.log(2.0) < LEAST_GAIN:
+    if slope_at_the_end(best) * np.log(2.0) < LEAST_GAIN:
         return 0.0
-    return max(_slope(curve) for curve in curves)
+    return max(slope_at_the_end(curve) for curve in curves)
 
 
-def _slope(curve: _Curve) -> float:
-    """Return how fast scores rise with -log σ at the narrow end; 0 if from -inf."""
+def slope_at_the_end(curve: _Curve) -> float:
+    """Return how fast scores rise with -log σ at the narrow end; -inf from -inf."""
+    if len(curve) < 2:
+        return 0.0
     (narrow, higher), (wide, lower) = sorted(curve)[:2]
     if not np.isfinite(lower):
-        return 0.0
+        return -np.inf
     return float((higher - lower) / np.log(wide / narrow))
 
 
@@ -212,13 +220,17 @@ def n_gaining(score: float, scores: Iterable[float]) -> int:
     return n
 
 
-def warn_of_degeneracy(growth: float, is_constant: np.ndarray, depth: int) -> None:
-    """Warn that some dimensions say nothing of σ, so many calls below the user's."""
-    if growth == 0 and not is_constant.any():
-        return
+def warn_of_degeneracy(
+    growth: float, slope: float, is_constant: np.ndarray, depth: int
+) -> None:
+    """Warn where the likelihood grows without bound, so many calls below the user's.
+
+    ``growth`` and ``slope`` are as in `Found`. Constant columns, which were left out,
+    add one each to the slope.
+    """
+    columns = np.flatnonzero(is_constant)
     reasons = []
-    if is_constant.any():
-        columns = np.flatnonzero(is_constant)
+    if len(columns) and slope + len(columns) > 0:
         named = ", ".join(map(str, columns[:_NAMED]))
         more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
         reasons.append(f"columns {named}{more} (counted from 0) are constant")
@@ -229,6 +241,8 @@ def warn_of_degeneracy(growth: float, is_constant: np.ndarray, depth: int) -> No
             "point, as where columns depend on others or share many values, or are "
             "nearly equal in pairs"
         )
+    if not reasons:
+        return
     warnings.warn(
         "The leave-one-out likelihood grows as bandwidth goes to 0: "
         f"{'; '.join(reasons)}. bandwidth_ was chosen by the likelihood in the other "
@@ -252,12 +266,17 @@ def _best(trials: list[Trial], growth: float = 0.0) -> Trial:
     return trials[winner(widths, scores, growth)]
 
 
-def _growth(trials: list[Trial]) -> float:
+def _curves(trials: list[Trial]) -> dict[tuple[int | None, int | None], _Curve]:
+    """Return the widths and scores of each pair of neighbours and directions."""
     curves: dict[tuple[int | None, int | None], _Curve] = {}
     for t in trials:
         pair = t.bandwidth, t.score
         curves.setdefault((t.n_neighbors, t.n_components), []).append(pair)
-    best = _best(trials)
+    return curves
+
+
+def _growth(trials: list[Trial]) -> float:
+    curves, best = _curves(trials), _best(trials)
     mine = curves[best.n_neighbors, best.n_components]
     return growth_without_bound(mine, curves.values())
 

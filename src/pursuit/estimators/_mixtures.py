@@ -166,8 +166,8 @@ class LocalGaussianMixture(ScoredDensity):
         )
         self.search_ = as_table(found.trials, data.frame, int(is_constant.sum()))
         best = found.best
-        if given is None and best.n_components != 0:
-            warn_of_degeneracy(found.growth, is_constant, 5)
+        if given is None:
+            warn_of_degeneracy(found.growth, found.slope, is_constant, 5)
         return best.n_neighbors, best.n_components, best.bandwidth * data.frame.unit
 
     def _neighbourhoods(

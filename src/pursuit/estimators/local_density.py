@@ -34,6 +34,7 @@ from pursuit.densities.search import (
     n_gaining,
     passes_beyond,
     scale,
+    slope_at_the_end,
     warn_of_degeneracy,
     winner,
 )
@@ -244,8 +245,9 @@ class LocalGaussianDensity(ScoredDensity):
                 if best["score"] < score + LEAST_GAIN:
                     break
             bar.show(total, best=best["score"])
-        if len(sigmas) > 1 and self.n_components != 0:
-            warn_of_degeneracy(growth, self._is_constant, 5)
+        if len(sigmas) > 1:
+            slope = slope_at_the_end(self._curves()[best["width"]])
+            warn_of_degeneracy(growth, slope, self._is_constant, 5)
         n_constant = int(self._is_constant.sum())
         for row in self.search_:
             row["score"] += n_constant * log_peak(row["bandwidth"] / self._frame.unit)
@@ -267,11 +269,16 @@ class LocalGaussianDensity(ScoredDensity):
             del self.search_[n_before + n + 1 :]
             if n < len(found):
                 return 0.0
+        curves = self._curves()
+        return growth_without_bound(curves[best["width"]], curves.values())
+
+    def _curves(self) -> dict[float, list[tuple[float, float]]]:
+        """Return the bandwidths and scores of each width."""
         curves: dict[float, list[tuple[float, float]]] = {}
         for row in self.search_:
             pair = row["bandwidth"], row["score"]
             curves.setdefault(row["width"], []).append(pair)
-        return growth_without_bound(curves[best["width"]], curves.values())
+        return curves
 
     def _compare(self, width: float, sigmas: np.ndarray, rows: np.ndarray) -> None:
         """Add a width with each bandwidth to the table, by their left-out scores."""

@@ -10,10 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.ndimage import gaussian_filter
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
+from sklearn.metrics import log_loss
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import (
@@ -133,13 +135,57 @@ def test_best_temperature_is_a_minimum(rng):
     logs = 40 * rng.standard_normal((400, 3))
     codes = (logs / 8 + rng.gumbel(size=logs.shape)).argmax(axis=1)
     priors, weight = np.log(np.full(3, 1 / 3)), np.ones(400)
-    found = best_temperature(logs, priors, codes, weight)
+    found = best_temperature(logs, priors, codes, weight, 400)
     assert found == pytest.approx(8, rel=0.3)
+    others = np.where(np.arange(3) == codes[:, None], -np.inf, logs).max(axis=1)
+    typical = np.median(np.abs(logs[np.arange(400), codes] - others))
     at = [
-        ancll(log_posteriors(logs, priors, t * found), codes, weight)
-        for t in (0.9, 1, 1.1)
+        400 * ancll(log_posteriors(logs, priors, t * found), codes, weight)
+        + typical / (t * found)
+        for t in (0.98, 1, 1.02)
     ]
     assert at[1] == min(at)
+    for scaled in (2 * weight, weight / 400):
+        again = best_temperature(logs, priors, codes, scaled, 400)
+        assert again == pytest.approx(found, rel=1e-6)
+    rows = np.repeat(np.arange(400), 2)
+    repeated = best_temperature(logs[rows], priors, codes[rows], np.ones(800), 400)
+    assert repeated == pytest.approx(found, rel=1e-6)
+
+
+def test_temperature_of_rows_that_are_all_right():
+    logs = np.array([[0.0, -5.0], [-9.0, -1.0], [0.0, -2.0]])
+    priors, codes, weight = np.log([0.5, 0.5]), np.array([0, 1, 0]), np.ones(3)
+    found = best_temperature(logs, priors, codes, weight, 3)
+    assert 1 < found < 10
+    scaled = best_temperature(1000 * logs, priors, codes, weight, 3)
+    assert scaled == pytest.approx(1000 * found, rel=1e-3)
+    for nothing in (np.zeros((3, 2)), np.where(logs < -1, -np.inf, logs)):
+        assert best_temperature(nothing, priors, codes, weight, 3) == 1.0
+
+
+@pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])
+@pytest.mark.parametrize("density", [ManifoldParzen(), ParzenWindows()], ids=named)
+@pytest.mark.parametrize("half", [0, 1])
+def test_temperature_does_no_harm_to_new_rows(load, density, half):
+    X, y = load(return_X_y=True)
+    is_new = np.arange(len(y)) % 2 == half
+    X = StandardScaler().fit(X[~is_new]).transform(X)
+    loss = {}
+    for temperature in (None, "auto"):
+        model = DensityClassifier(density, temperature=temperature)
+        model.fit(X[~is_new], y[~is_new])
+        loss[temperature] = log_loss(y[is_new], model.predict_proba(X[is_new]))
+    assert loss["auto"] < 1.25 * loss[None] + 0.02
+
+
+def test_of_settings_that_tie_the_widest_is_taken():
+    X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    grid = {"bandwidth": [0.05, 0.2, 0.1]}
+    model = DensityClassifier(ParzenWindows(), param_grid=grid)
+    model.fit(X, [0, 0, 0, 1, 1, 1])
+    assert [row["ancll"] for row in model.search_] == [0.0] * 3
+    assert model.best_params_ == {"bandwidth": 0.2}
 
 
 # -- tuning ------------------------------------------------------------------------
@@ -157,12 +203,14 @@ def test_temperature_uses_exact_leave_one_out(moons):
             logs[i, c] = part.score_samples(X[i : i + 1])[0]
     codes, weight = (y == "night").astype(int), np.ones(len(y))
     priors = np.log(model.class_prior_)
-    expected = best_temperature(logs, priors, codes, weight)
+    expected = best_temperature(logs, priors, codes, weight, len(y))
     assert model.temperature_ == pytest.approx(expected, rel=1e-6)
     (row,) = model.search_
     posterior = log_posteriors(logs, priors, expected)
     assert row["ancll"] == pytest.approx(ancll(posterior, codes, weight), rel=1e-6)
-    assert row["ancll"] < ancll(log_posteriors(logs, priors), codes, weight)
+    for other in (0.3, 3.0):
+        posterior = log_posteriors(logs, priors, other)
+        assert row["ancll"] < ancll(posterior, codes, weight)
 
 
 def test_tuned_by_error_or_ancll_never_by_likelihood(moons):
@@ -239,7 +287,7 @@ class NoWeights(BaseEstimator):
         ({"priors": ["a", "b"]}, "priors=.*2 finite numbers"),
         ({"priors": {"day": 1.0}}, "priors=.*2 finite numbers"),
         ({"param_grid": []}, "has no settings"),
-        ({"temperature": 0}, "temperature=0"),
+        ({"temperature": 0}, "temperature=0 must be .* or 'auto' or None"),
         ({"temperature": "warm"}, "temperature='warm'"),
         ({"tune_by": "luck"}, "tune_by='luck'"),
         ({"param_grid": "all"}, "param_grid='all'"),
@@ -350,7 +398,7 @@ def test_false_alarms_among_new_rows(density):
     )
     # A threshold at the training rows' own densities would reject far more.
     own = np.quantile(model.density_.score_samples(X), 0.1)
-    assert np.mean(model.score_samples(new) < own) > 0.2
+    assert np.mean(model.score_samples(new) < own) > 0.15
 
 
 # -- published figures -------------------------------------------------------------

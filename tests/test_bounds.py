@@ -42,8 +42,8 @@ BY_HAND = [
     (mdl(8, 1, 4, 1, 1, n_classes=5, label_bits=1, delta=exp(-1)), 2 * log(2) + 2 / 8),
     # No error: twice a = (ln 8 + 1) / 8.
     (finite_class(8, 0, 4, 1, 1, delta=exp(-1)), 2 * (log(8) + 1) / 8),
-    # a = (ln 1 + 1) / 4 and an error rate of 3/8 = 1.5 a: a (1.5 + 1 + 2).
-    (finite_class(4, 1.5, 4, 0, 1, delta=exp(-1)), 4.5 / 4),
+    # a = (ln 1 + 2) / 8 and an error rate of 3/8 = 1.5 a: a (1.5 + 1 + 2).
+    (finite_class(8, 3, 4, 0, 1, delta=exp(-2)), 4.5 / 4),
     (svm_leave_one_out(3, 12), 0.25),
     # 2 / 16 of: log2(4 e 16) and log2(2 * 16**2 / (1/2)).
     (vc(16, 0, 0, delta=0.5), (6 + log2(e) + 10) / 8),
@@ -124,6 +124,10 @@ def test_no_bound_gets_better_by_doing_worse():
         (lambda: vc(0, 0, 0), "n_samples=0"),
         (lambda: vc(10, 8, 3), "n_chosen . n_errors=11 must be at most n_samples=10"),
         (lambda: vc(10, -1, 3), "n_chosen=-1"),
+        (lambda: vc(450, 17.5, 60), "n_chosen=17.5 must be a whole number"),
+        (lambda: vc(450, 17, 60.2), "n_errors=60.2 must be a whole number"),
+        (lambda: finite_class(10, 1, 5.5, 1, 1), "n_candidates=5.5"),
+        (lambda: kpca_compression(10.5, 1, 0.1), "n_samples=10.5"),
         (lambda: vc(10, 1, 1, delta=0), "delta=0"),
         (lambda: vc(10, 1, 1, delta="a"), "delta='a'"),
         (lambda: vc("10", 1, 1), "n_samples='10'"),
@@ -137,6 +141,8 @@ def test_no_bound_gets_better_by_doing_worse():
         (lambda: kpca_eigenvalues(10, 1, 1.0, -1.0), "mean_squared_diagonal=-1.0"),
         (lambda: kpca_curve(np.ones((3, 2))), r"shape \(3, 2\)"),
         (lambda: kpca_curve(np.eye(3), -1), "n_components=-1"),
+        (lambda: kpca_curve(np.eye(3), [1, 2]), "n_components=.1, 2. must be a whole"),
+        (lambda: kpca_curve(np.triu(np.ones((3, 3)))), "K must be symmetric"),
         (lambda: mdl(10, 11, 5, 1, 1), "n_errors=11 must be at most n_samples=10"),
         (lambda: mdl(10, 1, 5, 6, 1), "n_chosen=6 must be at most n_candidates=5"),
         (lambda: mdl(10, 1, 5, 1, 1, n_classes=1), "n_classes=1"),
@@ -291,8 +297,7 @@ def test_compression_in_draws():
             loss = np.mean(
                 np.diag(K) - np.einsum("ij,ij->i", k @ np.linalg.inv(k_ii), k)
             )
-            # The theorem holds for all sizes at once.
-            if curve[: size + 1].min() < loss:
+            if curve[size] < loss:
                 return True
         return False
 
@@ -331,9 +336,11 @@ def test_curve_of_kernel_pca(rng):
     values = np.sort(np.linalg.eigvalsh(K))[::-1]
     curve = kpca_curve(2 * K, 12)
     assert len(curve) == 13
-    for t in (0, 3, 12):
-        expected = kpca_eigenvalues(30, t, 2 * values[t:].sum(), 4.0, sup=2.0)
-        assert curve[t] == pytest.approx(expected)
+    terms = [
+        kpca_eigenvalues(30, t, 2 * values[t:].sum(), 4.0, sup=2.0) for t in range(13)
+    ]
+    np.testing.assert_allclose(curve.terms, terms)
+    np.testing.assert_allclose(curve.values, np.minimum.accumulate(terms))
     assert curve.ceiling == 2.0
     assert len(kpca_curve(K)) == 31
 

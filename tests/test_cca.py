@@ -69,6 +69,20 @@ def test_choice_is_the_literal_one(views, gammas, center, criterion):
     np.testing.assert_allclose(drawn.path_.gains, scores, atol=1e-7)
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_correlations_are_what_is_maximized(views, center):
+    X, Y = views
+    model = SparseKernelCCA(5, center=center, alpha=0.0, max_support=20).fit(X, Y)
+    T, U = model.transform(X, Y)
+    if center:
+        T, U = T - T.mean(axis=0), U - U.mean(axis=0)
+    lengths = np.linalg.norm(T, axis=0) * np.linalg.norm(U, axis=0)
+    np.testing.assert_allclose(model.correlations_, (T * U).sum(axis=0) / lengths)
+    np.testing.assert_array_equal(model.correlations(X, Y), model.correlations_)
+    assert model.score(X, Y) == pytest.approx(model.correlations_.mean())
+    assert np.all(np.diff(model.correlations_) < 1e-9)
+
+
 def test_recomputed_blocks_change_nothing(rng):
     X = rng.standard_normal((500, 3))
     Y = X[:, :2] + 0.5 * rng.standard_normal((500, 2))
@@ -271,7 +285,12 @@ def test_pipelines_and_searches(views):
         ({"kernel_y": "unknown"}, "^kernel_y='unknown' is unknown"),
         ({"kernel_y": 3}, "^kernel_y=3 must be a name"),
         ({"gamma": -1.0}, "^gamma=-1.0 must be"),
-        ({"gamma_y": 0.0}, "^gamma_y=0.0 must be"),
+        ({"gamma_y": 0.0}, "^gamma_y=0.0 must be.* or None or 'same'"),
+        ({"kernel": "sigmoid"}, "^kernel(_y)?=Sigmoid.* is not positive semi-definite"),
+        (
+            {"kernel_y": "sigmoid"},
+            "^kernel_y=Sigmoid.* is not positive semi-definite.* such as 'rbf'",
+        ),
         ({"gamma_y": -1}, "^gamma_y=-1 must be"),
         ({"gamma_y": "wide"}, "^gamma_y='wide' must be"),
     ],
@@ -287,9 +306,17 @@ def test_views_that_do_not_do(views):
         SparseKernelCCA().fit(X, None)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         SparseKernelCCA().fit(X, Y[:10])
-    with pytest.raises(ValueError, match="is one of the views constant"):
-        SparseKernelCCA(gamma=1.0).fit(X, np.ones_like(Y))
+    for ones in (np.ones_like(Y), sparse.csr_array(np.ones_like(Y))):
+        with pytest.raises(ValueError, match="nothing to choose: y is constant"):
+            SparseKernelCCA(gamma=1.0).fit(X, ones)
+    for name, view in (("gamma", "X"), ("gamma_y", "y")):
+        words = f"kernel of {view} is constant, as {name}=1e-300 is far too small"
+        with pytest.raises(ValueError, match=words):
+            SparseKernelCCA(**{name: 1e-300}).fit(X, Y)
     model = SparseKernelCCA(max_support=5).fit(X, Y)
+    for method in (model.score, model.correlations):
+        with pytest.raises(ValueError, match="need two rows at least"):
+            method(X[:1], Y[:1])
     with pytest.raises(ValueError, match="y has 3 columns, but the second view had 2"):
         model.transform(X, X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pursuit import SparseKernelPCA, datasets
+from pursuit import SparseKernelPCA, bounds, datasets
 from pursuit.components import variance
 from pursuit.kernels import (
     Gaussian,
@@ -347,8 +347,12 @@ def test_shares_of_other_types(X):
 def test_bound_is_the_minimum(X, gamma):
     chosen = SparseKernelPCA("bound", gamma=gamma).fit(X)
     whole = SparseKernelPCA(None, gamma=gamma, tol=0.0).fit(X)
-    curve = np.asarray(whole.path_.bound())
-    assert chosen.n_support_ == 1 + np.argmin(curve[1:])
+    curve = whole.path_.bound()
+    assert chosen.n_support_ == 1 + np.argmin(curve.terms[1:])
+    np.testing.assert_array_equal(curve, np.minimum.accumulate(curve.terms))
+    residuals = whole.path_._outside_residuals()
+    for t in (0, 3, 20):
+        assert curve.terms[t] == bounds.kpca_compression(len(X), t, residuals[t])
 
 
 def toy(seed):
@@ -542,7 +546,9 @@ def indefinite(A, B):
         ({"max_support": 0}, "max_support=0 must be"),
         ({"kernel": "unknown"}, "kernel='unknown' is unknown"),
         ({"kernel": lambda A, B: A @ (B + 1.0).T}, "not symmetric"),
-        ({"kernel": indefinite}, "not positive semi-definite"),
+        ({"kernel": indefinite}, "^kernel=.* is not positive semi-definite"),
+        ({"kernel": "sigmoid"}, "^kernel=Sigmoid.* is not positive.* such as 'rbf'"),
+        ({"gamma": 0}, "^gamma=0 must be .* or 'auto' or None"),
         ({"kernel": lambda A, B: -(A @ B.T)}, "must be positive semi-definite"),
         ({"kernel": lambda A, B: 0.0 * (A @ B.T)}, "not zero on all rows"),
         ({"kernel": 3}, "kernel=3 must be a name"),
@@ -580,7 +586,8 @@ def test_values_whose_squares_are_out_of_range(X, scale, n_candidates):
 def test_huge_values_off_the_diagonal():
     K = np.eye(30)
     K[25, 28] = K[28, 25] = 1e200
-    with pytest.raises(ValueError, match="not positive semi-definite"):
+    words = "^kernel='precomputed' is not positive semi-definite.*eigenvalue"
+    with pytest.raises(ValueError, match=words):
         SparseKernelPCA(10, kernel="precomputed").fit(K)
 
 

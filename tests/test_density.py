@@ -1,7 +1,6 @@
 """Densities of local Gaussians: equal to the literal algorithm, and true densities."""
 
 import pickle
-import re
 import tracemalloc
 from itertools import pairwise
 
@@ -40,6 +39,7 @@ SETTINGS = [
     {"n_neighbors": 6, "bandwidth": 1e-4},
     {"n_neighbors": 6, "n_components": 2, "bandwidth": 1e-4},
 ]
+DENSITIES = [ParzenWindows, ManifoldParzen, LocalGaussianDensity]
 SOFT = {"neighborhood": Gaussian(0.5), "n_neighbors": None, "bandwidth": 0.2}
 
 
@@ -518,7 +518,7 @@ def test_widths_where_most_rows_have_a_near_twin(make, jitter):
     assert len(grid["bandwidth"]) <= 10
 
 
-@pytest.mark.parametrize("make", [ParzenWindows, ManifoldParzen, LocalGaussianDensity])
+@pytest.mark.parametrize("make", DENSITIES)
 def test_nearest_distances_that_underflow_leave_a_width(make):
     rng = np.random.default_rng(0)
     X = np.vstack([1e-200 * rng.standard_normal((30, 2)), rng.standard_normal((5, 2))])
@@ -540,12 +540,90 @@ def test_local_density_searches_beyond_its_grid():
 
 
 @pytest.mark.parametrize("make", [ManifoldParzen, LocalGaussianDensity])
-@pytest.mark.parametrize("column", [[0.0, 0.0], [1.0, 1.0]], ids=["constant", "sum"])
-def test_a_likelihood_without_bound_is_told(make, column):
+@pytest.mark.parametrize(
+    "column, reason",
+    [
+        ([0.0, 0.0], "columns 2 .counted from 0. are constant"),
+        ([1.0, 1.0], "the rows lie in planes of fewer dimensions .by about 1.0."),
+    ],
+    ids=["constant", "sum"],
+)
+def test_a_likelihood_without_bound_is_told(make, column, reason):
     X = np.random.default_rng(0).standard_normal((50, 2))
     X = np.column_stack([X, X @ column])
-    with pytest.warns(UserWarning, match="grows as bandwidth goes to 0.* or give band"):
-        assert make().fit(X).bandwidth_ > 0
+    with pytest.warns(UserWarning, match=f"goes to 0: {reason}.* or give bandwidth"):
+        assert make().fit(X).bandwidth_ > 0.01
+
+
+@pytest.mark.parametrize("model", [ParzenWindows(), ManifoldParzen(2)], ids=named)
+def test_constant_columns_that_do_no_harm_are_not_told(model):
+    model.fit(np.column_stack([curve(80, 8), np.ones(80)]))
+
+
+@pytest.mark.parametrize("make", DENSITIES)
+@pytest.mark.filterwarnings("ignore:The leave-one-out likelihood grows")
+def test_constant_columns_change_no_choice(make):
+    X = curve(80, 3)
+    rounded = np.full(80, 0.3) + np.repeat([0.0, 5e-17], 40)
+    wide = np.column_stack([X, np.full(80, 7.0), rounded])
+    plain, model = make().fit(X), make().fit(wide)
+    for name in ("bandwidth_", "width_", "n_neighbors_"):
+        assert getattr(model, name, 0) == pytest.approx(getattr(plain, name, 0))
+    row = next(r for r in model.search_ if r["bandwidth"] == model.bandwidth_)
+    given = make(**{n: v for n, v in row.items() if n in make().get_params()})
+    mean = given.fit(wide).loo_score_samples().mean()
+    assert row["score"] == pytest.approx(mean, rel=1e-6)
+
+
+@pytest.mark.parametrize("make", [ManifoldParzen, LocalGaussianDensity])
+@pytest.mark.filterwarnings("ignore:The leave-one-out likelihood grows")
+def test_rows_in_a_plane_have_the_width_of_the_plane(make):
+    X = curve(80, 3)
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    plain, model = make().fit(X), make().fit(X @ Q[:3])
+    inside = make(bandwidth=model.bandwidth_).fit(X).loo_score_samples().mean()
+    assert inside > plain.loo_score_samples().mean() - 0.01
+    assert model.bandwidth_ > 1e-4
+
+
+def test_rows_that_are_in_planes_around_each_point_have_a_width():
+    """Pixels that are 0 for most rows: no column is constant, many are near a point."""
+    rng = np.random.default_rng(0)
+    X = np.maximum(rng.standard_normal((150, 12)) - 1.5 * rng.integers(0, 2, 12), 0)
+    with pytest.warns(UserWarning, match="planes of fewer dimensions"):
+        model = ManifoldParzen().fit(X)
+    assert 0.01 < model.bandwidth_ < 1
+
+
+@pytest.mark.filterwarnings("ignore:The leave-one-out likelihood grows")
+def test_narrower_widths_take_one_pass(monkeypatch):
+    n_widths = []
+
+    def spy(self, models, rows):
+        n_widths.append(len(models.variances))
+        return log_densities(self, models, rows)
+
+    log_densities = left_out.LeftOut.log_densities
+    monkeypatch.setattr(left_out.LeftOut, "log_densities", spy)
+    X = np.random.default_rng(0).standard_normal((50, 2))
+    model = ManifoldParzen(8).fit(np.column_stack([X, X.sum(axis=1)]))
+    assert len(n_widths) == 3  # the grid, beyond it, around the best
+    assert sum(n_widths) == len(model.search_)
+
+
+@pytest.mark.parametrize("make", DENSITIES)
+@pytest.mark.parametrize("n_rows", [600, 1200])
+def test_the_order_of_rows_changes_no_choice(make, n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 2)) * np.linspace(0.01, 3, n_rows)[:, None]
+    one, other = make().fit(X), make().fit(X[::-1])
+    for name in ("bandwidth_", "width_", "n_neighbors_"):
+        found = getattr(other, name, 0)
+        assert found == pytest.approx(getattr(one, name, 0), rel=1e-9)
+    grids = one.tuning_grid(X), one.tuning_grid(X[rng.permutation(n_rows)])
+    for name, values in grids[0].items():
+        if values != grids[1][name]:
+            assert_allclose(values, grids[1][name], rtol=1e-9)
 
 
 def test_neighbours_used():
@@ -720,11 +798,14 @@ def test_frames_and_pickles(spiral):
     assert_array_equal(again.score_samples(spiral), expected)
 
 
-def test_verbose_shows_progress(spiral, capsys):
-    ManifoldParzen(verbose=1).fit(spiral[:50])
-    assert "neighbours" in capsys.readouterr().err
-    LocalGaussianDensity(verbose=1).fit(spiral[:50])
-    assert re.search("widths", capsys.readouterr().err)
+@pytest.mark.parametrize(
+    "make, label", [(ManifoldParzen, "neighbours"), (LocalGaussianDensity, "widths")]
+)
+def test_verbose_shows_progress(spiral, capsys, make, label):
+    make(verbose=1).fit(spiral[:50])
+    shown = capsys.readouterr().err
+    assert label in shown
+    assert "100%" in shown
 
 
 # -- published figures -------------------------------------------------------------

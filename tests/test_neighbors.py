@@ -653,6 +653,22 @@ class Wrong(BaseEstimator):
         return np.full((len(X), n_neighbors), self.d), np.full(self.i, -1)
 
 
+class Answering(BaseEstimator):
+    """Answers with nothing, or with one number for all indices."""
+
+    def __init__(self, index):
+        self.index = index
+
+    def fit(self, X):
+        return self
+
+    def kneighbors(self, X, n_neighbors):
+        if self.index is None:
+            return None
+        shape = len(X), n_neighbors
+        return np.ones(shape), np.full(shape, self.index)
+
+
 @pytest.mark.parametrize("make", CLASSIFIERS)
 @pytest.mark.parametrize(
     "search", [Shuffled(), NearestNeighbors(algorithm="ball_tree")]
@@ -953,10 +969,17 @@ RELEASE = {"n_neighbors": 5, "loo_samples": 20}
         ({"search": "brute"}, "search='brute' must have the methods"),
         ({"search": NearestNeighbors}, r"a class: give an instance, NearestN.*\(...\)"),
         ({"search": Wrong(1.0, (3, 3))}, "returned distances of shape"),
+        ({"search": Answering(None)}, "returned NoneType from kneighbors; expected a"),
+        ({"search": Answering(0.5)}, "returned indices that are not whole numbers"),
+        ({"search": Answering(np.nan)}, "returned indices that are not whole numbers"),
         ({"n_jobs": "2"}, "n_jobs='2' must be a whole number of threads"),
         ({"n_jobs": 0}, "n_jobs=0 must be a whole number of threads"),
         ({"reference": [0, 500]}, "must hold indices of training rows"),
         ({"reference": [0.5]}, "must hold indices of training rows"),
+        (
+            {"reference": np.ones(299, dtype=bool)},
+            "^reference=<mask of shape .299,.> must hold .* a mask of all 300 rows",
+        ),
         ({"reference": []}, "must hold indices of training rows"),
         ({"reference": [0, 1]}, "of 2 training rows, holds no point of .*: add rows"),
         ({"reference": KNeighborsClassifier()}, "has no support_ after its fit"),

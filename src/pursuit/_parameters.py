@@ -27,9 +27,9 @@ def is_whole(value: Any, least: int) -> bool:
     return bool(is_number(value) and isinstance(value, WHOLE) and value >= least)
 
 
-def positive_number(name: str, value: Any, words: tuple[str, ...] = ()) -> Any:
+def positive_number(name: str, value: Any, words: tuple[Any, ...] = ()) -> Any:
     """Return a positive finite number as float, or one of the words unchanged."""
-    if isinstance(value, str) and value in words:
+    if (value is None or isinstance(value, str)) and value in words:
         return value
     if is_number(value) and 0 < value < np.inf:
         return float(value)

@@ -51,11 +51,21 @@ class BoundCurve:
     values : ndarray of shape (n_steps + 1,)
     ceiling : float
         Largest value of the loss.
+    terms : ndarray of shape (n_steps + 1,) or None
+        Where a value is the lowest of all terms up to its size: the terms, whose
+        minimum shows in a plot.
     """
 
     kind: str
     values: np.ndarray
     ceiling: float = 1.0
+    terms: np.ndarray | None = None
+
+    @classmethod
+    def lowest_so_far(cls, kind: str, terms: Any, ceiling: float) -> BoundCurve:
+        """Return the curve of a bound that is a minimum over all smaller sizes."""
+        terms = np.array(terms, dtype=np.float64)
+        return cls(kind, np.minimum.accumulate(terms), ceiling, terms)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -7,7 +7,7 @@ from math import lgamma, log, log2, sqrt
 from pursuit._parameters import positive_number, probability
 
 from ._bound import Bound
-from ._checks import check_counts, check_share
+from ._checks import check_amounts, check_counts, check_share
 
 
 def mdl(
@@ -140,7 +140,8 @@ def svm_leave_one_out(n_support: float, n_samples: int) -> Bound:
     ----------
     .. [1] V. Vapnik, "The Nature of Statistical Learning Theory", 1995.
     """
-    check_counts(n_support=n_support, n_samples=n_samples)
+    check_counts(n_samples=n_samples)
+    check_amounts(n_support=n_support)
     check_share("n_support", n_support, "n_samples", n_samples)
     return Bound(n_support / n_samples)
 
@@ -150,7 +151,8 @@ def _log_class_size(
 ) -> float:
     """Return the logarithm of the number of functions in the class."""
     n_weights = n_chosen if n_weights is None else n_weights
-    check_counts(n_chosen=n_chosen, weight_bits=weight_bits, n_weights=n_weights)
+    check_counts(n_chosen=n_chosen, n_weights=n_weights)
+    check_amounts(weight_bits=weight_bits)
     check_share("n_chosen", n_chosen, "n_candidates", n_candidates)
     return _log_binomial(n_candidates, n_chosen) + n_weights * weight_bits * log(2)
 

@@ -9,7 +9,10 @@ import numpy as np
 from pursuit._parameters import positive_number, probability
 
 from ._bound import Bound, BoundCurve
-from ._checks import check_counts, check_share
+from ._checks import check_amounts, check_counts, check_share
+
+# How far a symmetric matrix may be from its transpose, as a share of its values.
+_ROUNDING = 1e-8
 
 
 def kpca_compression(
@@ -52,7 +55,8 @@ def kpca_compression(
     ----------
     .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
     """
-    check_counts(n_samples=n_samples, n_chosen=n_chosen, mean_residual=mean_residual)
+    check_counts(n_samples=n_samples, n_chosen=n_chosen)
+    check_amounts(mean_residual=mean_residual)
     check_share("n_chosen", n_chosen, "n_samples", n_samples)
     penalty = compression_penalty(n_samples, n_chosen, sup=sup, delta=delta)
     return Bound(mean_residual + penalty, sup)
@@ -114,8 +118,8 @@ def kpca_eigenvalues(
        eigenspectrum of the Gram matrix and the generalization error of kernel-PCA",
        IEEE Transactions on Information Theory 51, 2510-2522, 2005.
     """
-    check_counts(n_samples=n_samples, n_components=n_components, tail=tail)
-    check_counts(mean_squared_diagonal=mean_squared_diagonal)
+    check_counts(n_samples=n_samples, n_components=n_components)
+    check_amounts(tail=tail, mean_squared_diagonal=mean_squared_diagonal)
     check_share("n_components", n_components, "n_samples", n_samples)
     positive_number("sup", sup)
     m, t = n_samples, n_components
@@ -131,7 +135,10 @@ def kpca_curve(
     sup: float | None = None,
     delta: float = 0.05,
 ) -> BoundCurve:
-    """Return :func:`kpca_eigenvalues` at 0, 1, ... components of a kernel matrix.
+    """Return the bound by eigenvalues at 0, 1, ... components of a kernel matrix.
+
+    Each value is the lowest of :func:`kpca_eigenvalues` up to its size; ``terms`` of
+    the curve are these before the minimum is taken.
 
     Parameters
     ----------
@@ -156,16 +163,24 @@ def kpca_curve(
     K = np.asarray(K, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all():
         raise ValueError(f"K of shape {K.shape} must be square and finite.")
+    largest_gap = float(np.abs(K - K.T).max())
+    if largest_gap > _ROUNDING * np.abs(K).max():
+        raise ValueError(
+            f"K must be symmetric; values across the diagonal differ by up to "
+            f"{largest_gap:g}."
+        )
     m = len(K)
     diagonal = np.diagonal(K)
     sup = float(diagonal.max()) if sup is None else sup
     values = np.maximum(np.linalg.eigvalsh(K)[::-1], 0.0)
     tails = np.append(values[::-1].cumsum()[::-1], 0.0)
-    last = m if n_components is None else min(n_components, m)
-    check_counts(n_components=last)
+    last = m
+    if n_components is not None:
+        check_counts(n_components=n_components)
+        last = min(int(n_components), m)
     square = float(np.mean(diagonal**2))
     found = [
         kpca_eigenvalues(m, t, float(tails[t]), square, sup=sup, delta=delta)
         for t in range(last + 1)
     ]
-    return BoundCurve("eigenvalues", np.array(found, dtype=np.float64), sup)
+    return BoundCurve.lowest_so_far("eigenvalues", found, sup)

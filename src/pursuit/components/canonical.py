@@ -69,9 +69,13 @@ def _whitening(view: SubspacePath, center: bool, alpha: float) -> np.ndarray:
     return solve_triangular(L, np.eye(len(C)), lower=True).T
 
 
-def correlations(T: np.ndarray, U: np.ndarray) -> np.ndarray:
-    """Return the correlations of the columns of two arrays, 0 if one is constant."""
-    T, U = T - T.mean(axis=0), U - U.mean(axis=0)
+def correlations(T: np.ndarray, U: np.ndarray, center: bool) -> np.ndarray:
+    """Return the correlations of the columns of two arrays, 0 if one is constant.
+
+    Without ``center``, return their cosines, 0 if one is zero.
+    """
+    if center:
+        T, U = T - T.mean(axis=0), U - U.mean(axis=0)
     norms = np.sqrt((T**2).sum(axis=0) * (U**2).sum(axis=0))
     out = np.zeros(T.shape[1])
     np.divide((T * U).sum(axis=0), norms, out=out, where=norms > 0)

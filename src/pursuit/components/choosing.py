@@ -84,8 +84,17 @@ class Choosing:
         """Return the indices, among all rows, of chosen rows of the sample."""
         return chosen.copy() if self.sample is None else self.sample[chosen]
 
-    def view(self, kernel: Kernel | None, points: Any, n_views: int = 1) -> View:
-        """Return a new deflation of a kernel on the sample."""
+    def view(
+        self,
+        kernel: Kernel | None,
+        points: Any,
+        n_views: int = 1,
+        name: str = "kernel",
+    ) -> View:
+        """Return a new deflation of a kernel on the sample.
+
+        ``name`` is the parameter that errors name.
+        """
         n_rows = points.shape[0]
         state = 8 * n_rows * (self.max_steps + _VECTORS)
         least = 8 * n_rows * _LEAST_BLOCK
@@ -102,7 +111,8 @@ class Choosing:
         room = room if self.n_drawn is None else least
         squares = diagonal(kernel, points)
         atoms = _functions(kernel, points).on(points, room)
-        return View(atoms, squares, self.max_steps, self.tol)
+        label = f"{name}={kernel or 'precomputed'!r}"
+        return View(atoms, squares, self.max_steps, self.tol, label)
 
     def run(
         self, choice: GreedyChoice, stop: Callable[[], str | None], view: View

@@ -51,6 +51,8 @@ class View:
     max_steps : int
     tol : float
         A row whose residual is below this share of ``k(x, x)`` counts as in the span.
+    label : str
+        What errors call the kernel.
 
     Attributes
     ----------
@@ -59,9 +61,14 @@ class View:
     """
 
     def __init__(
-        self, atoms: Atoms, diagonal: np.ndarray, max_steps: int, tol: float
+        self,
+        atoms: Atoms,
+        diagonal: np.ndarray,
+        max_steps: int,
+        tol: float,
+        label: str,
     ) -> None:
-        self.atoms = atoms
+        self.atoms, self._label = atoms, label
         self.diagonal, self.residual = diagonal, diagonal.copy()
         self._least = max(tol, _ROUNDING) * diagonal
         self._largest = float(diagonal.max())
@@ -88,10 +95,7 @@ class View:
         sums = self.atoms.squared_norms(np.ones((1, self.atoms.n_rows)))[0]
         most = self.diagonal * self.diagonal.sum()
         if not np.all(sums <= (1 + _NEGATIVE) * most + _NEGATIVE * most.max()):
-            raise ValueError(
-                "The kernel is not positive semi-definite: values are larger than the "
-                "diagonal allows."
-            )
+            raise self._not_positive("values are larger than the diagonal allows")
         return sums
 
     def columns(self, index: np.ndarray) -> np.ndarray:
@@ -136,10 +140,16 @@ class View:
         self._is_taken[i] = True
         lowest = self.residual.min()
         if not lowest >= -_NEGATIVE * self._largest:
-            raise ValueError(
-                "The kernel is not positive semi-definite: after "
-                f"{self.n_steps} steps a row has the squared residual {lowest:g}."
+            raise self._not_positive(
+                f"after {self.n_steps} steps a row has the squared residual {lowest:g}"
             )
+
+    def _not_positive(self, why: str) -> ValueError:
+        return ValueError(
+            f"{self._label} is not positive semi-definite on these rows: {why}. Choose "
+            "a kernel that is, such as 'rbf', 'laplacian', 'poly' or 'linear'; to a "
+            "precomputed matrix, add minus its lowest eigenvalue on the diagonal."
+        )
 
 
 class GreedyChoice:

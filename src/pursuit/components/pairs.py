@@ -80,8 +80,8 @@ def choose_pairs(
     """Return the subspaces of pairs chosen greedily by correlation or covariance."""
     data = (X, Y)
     first, second = (
-        how.view(k, how.points(k, Z), n_views=2)
-        for k, Z in zip(kernels, data, strict=True)
+        how.view(k, how.points(k, Z), 2, name)
+        for k, Z, name in zip(kernels, data, ("kernel", "kernel_y"), strict=True)
     )
     choice: LargestCorrelation | DrawnCorrelation
     if how.n_drawn is None:

@@ -97,10 +97,14 @@ class SubspacePath:
     ) -> BoundCurve:
         """Return a bound on the expected residual at sizes 0, 1, ...
 
+        Theorem 2 of Hussain and Shawe-Taylor: each value is the lowest of all terms
+        up to its size. The ``terms`` of the curve are those before the minimum is
+        taken, as their Figure 1 shows them.
+
         Parameters
         ----------
         kind : {"compression"}
-            The bound :func:`pursuit.bounds.kpca_compression`.
+            The bound, whose terms are :func:`pursuit.bounds.kpca_compression`.
         delta : float
             Probability with which the bound may fail.
         sup : float, optional
@@ -114,11 +118,11 @@ class SubspacePath:
                 "functions of pursuit.bounds."
             )
         sup = self.sup if sup is None else sup
-        values = [
+        terms = [
             kpca_compression(self.n_samples, t, r, sup=sup, delta=delta)
             for t, r in enumerate(self._outside_residuals())
         ]
-        return BoundCurve(kind, np.array(values, dtype=np.float64), sup)
+        return BoundCurve.lowest_so_far(kind, terms, sup)
 
     def _outside_residuals(self) -> np.ndarray:
         """Return the mean residuals over the rows that are not chosen."""

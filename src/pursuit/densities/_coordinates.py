@@ -1,4 +1,7 @@
-"""Coordinates in which data are centered at the origin and squares do not overflow."""
+"""Coordinates in which data are centered at the origin and squares do not overflow.
+
+Also which of the columns are constant.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import numpy as np
 _EXTREME = 1e100
 # Largest width whose square can be divided by, and the inverse of the smallest.
 _WIDEST = 1e125
+# The share of a value that its last digits are.
+_LAST_DIGITS = 4.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -56,3 +61,12 @@ class Coordinates:
     def log_volume(self) -> float:
         """Logarithm of the volume of a cube of side 1 here, in the data's units."""
         return len(self.center) * float(np.log(self.unit))
+
+
+def constant_columns(X: np.ndarray) -> np.ndarray:
+    """Return which columns have one value, up to rounding; none if all do, (n,)."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    # Halves: a range may be too large for a number.
+    largest = 0.5 * np.maximum(np.abs(low), np.abs(high))
+    is_constant = 0.5 * high - 0.5 * low <= _LAST_DIGITS * largest
+    return is_constant & ~is_constant.all()

@@ -120,15 +120,17 @@ def _downdated(
     along = differences if is_direct else differences @ A.transpose(0, 2, 1)
     coordinates = (along @ vectors) ** 2  # of each neighbor, (c, E, r)
     rest = _rest(masses)
+    if np.all(masses == masses[:, :1]):
+        rest = rest[:, :1]  # the same for all neighbours, which saves most of the time
     out = np.empty((*squares.shape, len(variances)))
     for i, v in enumerate(variances):
         shifted = spectrum[:, None] + (rest * v)[:, :, None]
         if is_direct:
-            q = rest * (coordinates / shifted).sum(axis=2)
+            q = rest * _sums_of_quotients(coordinates, shifted)
             left = 1.0 - masses / rest * q
         else:
-            q = (squares - (coordinates / shifted).sum(axis=2)) / v
-            left = rest * v * (vectors**2 / shifted).sum(axis=2)
+            q = (squares - _sums_of_quotients(coordinates, shifted)) / v
+            left = rest * v * _sums_of_quotients(vectors**2, shifted)
         # Enforce the exact lower limits of both despite rounding.
         q = np.maximum(q, 0.0)
         left = np.maximum(left, v / (v + masses / rest * squares))
@@ -136,6 +138,13 @@ def _downdated(
         log_det += (n - spectrum.shape[1]) * np.log(v)
         out[:, :, i] = -0.5 * (n * np.log(2.0 * np.pi) + log_det + q / left)
     return out
+
+
+def _sums_of_quotients(values: np.ndarray, divisors: np.ndarray) -> np.ndarray:
+    """Return the sums over r of values (c, E, r) by divisors (c, E or 1, r): (c, E)."""
+    if divisors.shape[1] == 1:
+        return np.matmul(values, 1.0 / divisors.transpose(0, 2, 1))[:, :, 0]
+    return (values / divisors).sum(axis=2)
 
 
 def _rest(masses: np.ndarray) -> np.ndarray:

@@ -9,14 +9,14 @@ chosen on left-out rows, corrects that and changes few decisions.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
+
+from pursuit._quantiles import lower_quantile
+from pursuit._temperatures import likeliest
 
 # Lower limit of log-probabilities in a mean, so that one impossible row does not
 # dominate.
 FLOOR = -700.0
-# Range of temperatures.
-_COLDEST, _HOTTEST = 1e-2, 1e6
 
 
 def log_posteriors(
@@ -61,15 +61,36 @@ def best_temperature(
     log_priors: np.ndarray,
     codes: np.ndarray,
     weight: np.ndarray,
+    n_distinct: int,
 ) -> float:
-    """Return the temperature with the lowest `ancll`, which is convex in 1/T."""
+    """Return the temperature of the lowest `ancll`, one pretended row being missed.
 
-    def loss(log_inverse: float) -> float:
-        temperature = float(np.exp(-log_inverse))
-        return ancll(
-            log_posteriors(log_densities, log_priors, temperature), codes, weight
-        )
+    The row misses its class by the typical difference of log-densities. It has the
+    average weight of the ``n_distinct`` different rows, so that the scale of weights
+    and copies of all rows change nothing. 1 if no class differs.
+    """
+    miss = float(weight.sum()) / n_distinct
+    # Rows without a density of their own class are as impossible at any temperature:
+    # their constants would only cost digits.
+    is_possible = np.isfinite(log_densities[np.arange(len(codes)), codes])
+    log_densities, codes, weight = (
+        values[is_possible] for values in (log_densities, codes, weight)
+    )
+    margins = _margins(log_densities, codes)
+    is_known = np.isfinite(margins) & (margins > 0)
+    if not is_known.any():
+        return 1.0
+    typical = lower_quantile(margins[is_known], weight[is_known], 0.5)
 
-    bounds = -np.log(_HOTTEST), -np.log(_COLDEST)
-    found = minimize_scalar(loss, bounds=bounds, method="bounded")
-    return float(np.exp(-found.x)) if found.fun < loss(0.0) else 1.0
+    def surprise(temperature: float) -> float:
+        posterior = log_posteriors(log_densities, log_priors, temperature)
+        return ancll(posterior, codes, weight) * float(weight.sum())
+
+    return likeliest(surprise, typical, miss)
+
+
+def _margins(log_densities: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return how far the right class is from the best other one, (m,)."""
+    is_right = np.arange(log_densities.shape[1]) == codes[:, None]
+    others = np.where(is_right, -np.inf, log_densities).max(axis=1)
+    return np.abs(log_densities[is_right] - others)

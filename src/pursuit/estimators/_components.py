@@ -44,7 +44,7 @@ def bound_kernel(
         degree,
         coef0,
         names=("precomputed",),
-        words=() if view == "X" else ("same",),
+        words=(None,) if view == "X" else (None, "same"),
         suffix="" if view == "X" else f"_{view}",
     )
     if is_precomputed(kernel):

@@ -299,8 +299,10 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             ``softmax(-distance / temperature_)``. The temperature maximizes the
-            likelihood of left-out training points, so the probabilities are calibrated
-            on the whole. They do not come from a model of the class densities.
+            likelihood of left-out training points and of one pretended point that
+            misses its class by the typical margin, without which a perfect record
+            would claim certainty. So the probabilities are calibrated on the whole;
+            they do not come from a model of the class densities.
         """
         return softmax(self._logits(X, graph), axis=1)
 

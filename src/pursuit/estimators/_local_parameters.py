@@ -29,6 +29,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 MOST_NEIGHBORS = 80
 # At most so many different rows, with on average so many copies, are categories.
 _FEW_ROWS, _MANY_COPIES = 50, 5
+# An array of more values is not printed.
+_FEW_VALUES = 10
 
 
 def without_weights(others: str) -> Callable[[Fit], Fit]:
@@ -113,8 +115,9 @@ def reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     rows = _row_numbers(reference, len(X))
     if rows is None or len(rows) == 0:
         raise ValueError(
-            f"reference={reference!r} must hold indices of training rows (0 to "
-            f"{len(X) - 1}), be a mask of all rows, a model with support_, or None."
+            f"reference={_in_short(reference)} must hold indices of training rows (0 "
+            f"to {len(X) - 1}), be a mask of all {len(X)} rows, a model with support_, "
+            "or None."
         )
     return np.unique(rows)
 
@@ -132,6 +135,15 @@ def rows_left_out_together(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
     if n == len(X) or is_category or np.ptp(sets[reference]) == 0:
         return np.arange(len(X))
     return sets
+
+
+def _in_short(given: Any) -> str:
+    """Return what was given, of a long array its kind only."""
+    values = np.asarray(given)
+    if values.size <= _FEW_VALUES:
+        return repr(given)
+    kind = "mask" if values.dtype == bool else f"array of {values.dtype}"
+    return f"<{kind} of shape {values.shape}>"
 
 
 def _row_numbers(given: Any, n_rows: int) -> np.ndarray | None:

@@ -21,7 +21,7 @@ from pursuit._parameters import (
 )
 from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import NO_LIMIT
-from pursuit.densities._coordinates import Coordinates
+from pursuit.densities._coordinates import Coordinates, constant_columns
 from pursuit.densities.downdates import Models
 from pursuit.densities.left_out import LeaveOneOut, leave_out, n_near_for
 from pursuit.densities.local_gaussians import LocalGaussians
@@ -39,6 +39,7 @@ from pursuit.densities.search import (
     neighbour_candidates,
     scale,
     search,
+    warn_of_degeneracy,
 )
 from pursuit.kernels import Kernel, as_kernel
 
@@ -84,6 +85,11 @@ class _Training:
         coordinates = Coordinates.of(X[first])
         rows = np.ascontiguousarray(X[first])
         return cls(rows, coordinates.inside(rows), counts, set_of_row, coordinates)
+
+    @property
+    def is_constant(self) -> np.ndarray:
+        """Which columns are constant, (n,)."""
+        return constant_columns(self.rows)
 
     def some_rows(self) -> np.ndarray:
         """Return the rows that a search leaves out: all, or a random sample."""
@@ -138,10 +144,11 @@ class LocalGaussianMixture(ScoredDensity):
     ) -> tuple[int | None, int | None, float]:
         """Return the parameters as numbers, after a search if any is "auto"."""
         data = self._data
-        n_rows, n = data.X.shape
+        n_rows = len(data.X)
+        is_constant = data.is_constant
         self.search_: list[dict[str, Any]] = []
         ks = (0,) if d == 0 else _neighbours(k, n_rows, self._kernel is not None)
-        ds = _components(d, n)
+        ds = _components(d, int((~is_constant).sum()))
         unit = data.coordinates.unit
         given = None if _is_auto(sigma) else sigma / unit
         if len(ks) * len(ds) == 1 and given is not None:
@@ -149,16 +156,20 @@ class LocalGaussianMixture(ScoredDensity):
         if n_rows < 2:
             return ks[0], ds[-1], _NO_SCALE if _is_auto(sigma) else sigma
         largest = max(n_near_for(k, n_rows) for k in ks)
-        found = nearest(data.X, largest, memory, limit)
-        best, trials = search(
-            lambda k: self._left_out(k, memory, limit, TOLERANCE, found),
+        near = nearest(data.X, largest, memory, limit)
+        varying = np.ascontiguousarray(data.X[:, ~is_constant])
+        found = search(
+            lambda k: self._left_out(varying, k, memory, limit, TOLERANCE, near),
             ks,
             ds,
             given,
             data.some_rows(),
             self.verbose,
         )
-        self.search_ = as_table(trials, data.coordinates)
+        self.search_ = as_table(found.trials, data.coordinates, int(is_constant.sum()))
+        best = found.best
+        if given is None:
+            warn_of_degeneracy(found.growth, found.slope, is_constant)
         return best.n_neighbors, best.n_components, best.bandwidth * unit
 
     def _weighted_neighbors(
@@ -172,11 +183,11 @@ class LocalGaussianMixture(ScoredDensity):
         )
 
     def _left_out(
-        self, k: int | None, memory: int, limit: int, *more: Any
+        self, X: np.ndarray, k: int | None, memory: int, limit: int, *more: Any
     ) -> LeaveOneOut:
         data = self._data
         return leave_out(
-            data.X, k, self._kernel, data.rows, data.counts, memory, limit, *more
+            X, k, self._kernel, data.rows, data.counts, memory, limit, *more
         )
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -216,7 +227,7 @@ class LocalGaussianMixture(ScoredDensity):
         if len(data.X) > 1:
             models = Models((self.n_components_,), np.array([mixture.variance]))
             left_out = self._left_out(
-                self.n_neighbors_, mixture.memory, mixture.n_threads
+                data.X, self.n_neighbors_, mixture.memory, mixture.n_threads
             )
             logs = left_out.log_densities(models, np.arange(len(data.X)))[0, 0]
         logs = np.append(logs, np.nan) - data.coordinates.log_volume

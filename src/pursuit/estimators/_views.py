@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
@@ -23,6 +24,8 @@ from ._inputs import check_kind
 
 # Names of the views in error messages.
 NAMES = ("X", "y")
+# Rows that tell whether a view is constant, and how far values of it may differ.
+_TRIAL_ROWS, _FLAT = 100, 1e-12
 
 
 class SecondView(TransformerMixin, BaseEstimator):
@@ -110,6 +113,25 @@ def bound_kernels(estimator: Any, X: Any, Y: Any) -> tuple[Kernel | None, ...]:
             kernel_parameters(estimator), gammas, (X, Y), NAMES, strict=True
         )
     )
+
+
+def why_empty(kernels: tuple[Kernel | None, ...], X: Any, Y: Any) -> str:
+    """Return why no pair has a correlation: a view or a kernel that is constant."""
+    for kernel, Z, name in zip(kernels, (X, Y), NAMES, strict=True):
+        some = np.unique(np.linspace(0, Z.shape[0] - 1, _TRIAL_ROWS).astype(int))
+        rows = Z[some].toarray() if sparse.issparse(Z) else Z[some]
+        K = rows if kernel is None else kernel(rows)
+        if np.ptp(K) > _FLAT * np.abs(K).max():
+            continue
+        gamma = getattr(kernel, "gamma", None)
+        if gamma is None or not np.ptp(rows, axis=0).any():
+            return f"{name} is constant, or its kernel is on these rows."
+        suffix = "" if name == "X" else "_y"
+        return (
+            f"the kernel of {name} is constant, as gamma{suffix}={gamma:g} is far too "
+            "small for these rows. Give a larger one, or 'median'."
+        )
+    return "no column of one kernel correlates with one of the other."
 
 
 def accepted(estimator: Any, view: int) -> Any:

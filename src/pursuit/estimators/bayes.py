@@ -22,6 +22,7 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._progress import Progress
+from pursuit._rows import distinct_rows
 from pursuit.densities.posteriors import (
     ancll,
     are_log_densities,
@@ -34,6 +35,9 @@ from ._densities import check_density, fit_density, held_out_scores
 from ._inputs import validate_data
 from ._targets import class_codes
 from ._weights import check_sample_weight
+
+# Decimal digits of a loss, beyond which settings tie.
+_DIGITS = 12
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -51,8 +55,10 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Prior probabilities of the classes, in sorted order of the labels. None takes
         their shares of the training weight.
     temperature : float, None or "auto", default=None
-        Temperature T; None is 1. "auto" maximizes the log-probability of left-out
-        rows, which calibrates the probabilities and changes few decisions.
+        Temperature T; None is 1. "auto" maximizes the log-probability of left-out rows
+        and of one pretended row, of average weight, that misses its class by the
+        typical margin: without it, rows that are all classified correctly would ask
+        for T = 0. This calibrates the probabilities and changes few decisions.
     param_grid : dict, list of dict, "auto" or None, default="auto"
         Parameters of the density, shared by all classes, to compare on left-out rows.
         "auto" compares the parameters that are "auto" in the density, at the values
@@ -64,7 +70,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     tune_by : {"ancll", "error"}, default="ancll"
         Criterion of the comparison: the average negative conditional log-likelihood,
         -log P of the true class (at the best temperature, if that is "auto"), or the
-        error rate, with ties broken by the former.
+        error rate, with ties broken by the former. Of settings that tie, the one with
+        the widest ``bandwidth`` is taken.
     n_folds : int, default=5
         Number of folds in each class by which rows are left out if the density has no
         ``loo_score_samples``. If it has, each row is left out exactly.
@@ -162,6 +169,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.class_prior_ = _priors(self.priors, shares)
         with np.errstate(divide="ignore"):
             self._log_priors = np.log(self.class_prior_)
+        self._n_distinct = len(distinct_rows(X, weight)[0])
         self._tune(X, codes, weight)
         return self
 
@@ -170,8 +178,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_choice("tune_by", self.tune_by, ("ancll", "error"))
         whole_number("n_folds", self.n_folds, 2)
         check_verbose(self.verbose)
-        if self.temperature is not None:
-            positive_number("temperature", self.temperature, ("auto",))
+        positive_number("temperature", self.temperature, ("auto", None))
 
     # -- tuning --------------------------------------------------------------------
 
@@ -208,7 +215,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _order(self, row: dict[str, Any]) -> tuple[float, ...]:
         names = ("ancll",) if self.tune_by == "ancll" else ("error", "ancll")
         # NaN counts as worse than any number.
-        return tuple(np.inf if np.isnan(row[name]) else row[name] for name in names)
+        losses = (np.inf if np.isnan(row[name]) else row[name] for name in names)
+        return (*(round(loss, _DIGITS) for loss in losses), -_width(row["params"]))
 
     def _grid(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Any:
         if self.param_grid is None:
@@ -257,7 +265,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return {"ancll": np.nan, "error": np.nan, "temperature": 1.0}
         temperature = self.temperature or 1.0
         if isinstance(temperature, str):
-            temperature = best_temperature(logs, self._log_priors, codes, weight)
+            temperature = best_temperature(
+                logs, self._log_priors, codes, weight, self._n_distinct
+            )
         posterior = log_posteriors(logs, self._log_priors, temperature)
         return {
             "ancll": ancll(posterior, codes, weight),
@@ -315,6 +325,12 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         log_proba = self.predict_log_proba(X)
         return self.classes_[log_proba.argmax(axis=1)]
+
+
+def _width(params: dict[str, Any]) -> float:
+    """Return the bandwidth of a setting, also of a pipeline's; 0 without one."""
+    given = (v for name, v in params.items() if name.split("__")[-1] == "bandwidth")
+    return max((v for v in given if isinstance(v, int | float)), default=0.0)
 
 
 def _priors(priors: Any, shares: np.ndarray) -> np.ndarray:

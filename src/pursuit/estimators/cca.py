@@ -40,6 +40,7 @@ from ._views import (
     accepted,
     bound_kernels,
     second_view,
+    why_empty,
 )
 
 
@@ -119,7 +120,8 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     x_weights_, y_weights_ : ndarray of shape (n_components, n_support)
         Variates as combinations of the chosen points' images.
     correlations_ : ndarray of shape (n_components,)
-        Correlations of the variates over the training rows.
+        Correlations of the variates over the training rows, largest first but for
+        what the ridge changes.
     path_ : PairedPath
         All steps: rows, criteria, and the two paths of subspaces.
     gamma_, gamma_y_ : float or None
@@ -225,9 +227,7 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         by_covariance = self.criterion == "covariance"
         path = choose_pairs(how, kernels, X, Y, self.center, by_covariance)
         if not len(path):
-            raise ValueError(
-                "There is nothing to choose: is one of the views constant?"
-            )
+            raise ValueError(f"There is nothing to choose: {why_empty(kernels, X, Y)}")
         self._kernels = kernels
         self.gamma_, self.gamma_y_ = (getattr(k, "gamma", None) for k in kernels)
         empty = np.empty((0, 0))
@@ -237,7 +237,7 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         )
         self._set_path(path, *points)
         scores = self._scores_of(X, Y)
-        self.correlations_ = correlations(*scores)
+        self.correlations_ = correlations(*scores, self.center)
         self._gaps = np.abs(scores[0] - scores[1])
         return self
 
@@ -325,7 +325,8 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Returns
         -------
         x_scores : ndarray of shape (n_samples, n_components)
-            Variates of the first view; over the training rows their variance is 1.
+            Variates of the first view; over the training rows their variance is 1,
+            or with ``center=False`` their mean square.
         y_scores : ndarray of shape (n_samples, n_components)
             Variates of the second view, if it was given. Both are frames if
             ``set_output`` asks for them.
@@ -378,15 +379,22 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Parameters
         ----------
         X, y
-            As in :meth:`transform`.
+            As in :meth:`transform`; two rows at least.
 
         Returns
         -------
         correlations : ndarray of shape (n_components,)
-            Correlation of each pair, 0 if a variate is constant.
+            Correlation of each pair, 0 if a variate is constant. With
+            ``center=False`` they are cosines: means are not removed.
         """
         check_is_fitted(self, "x_weights_")
-        return correlations(*self._both_scores(X, y))
+        scores = self._both_scores(X, y)
+        if len(scores[0]) < 2:
+            raise ValueError(
+                "Correlations need two rows at least; X and y have one. For the "
+                "variates of a single row use transform."
+            )
+        return correlations(*scores, self.center)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean correlation of the pairs of variates on these data.
@@ -394,7 +402,7 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Parameters
         ----------
         X, y
-            As in :meth:`transform`.
+            As in :meth:`transform`; two rows at least.
 
         Returns
         -------

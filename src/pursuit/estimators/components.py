@@ -226,8 +226,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         how = choosing(self, None if is_pairwise else X, X.shape[0], wanted)
         path = choose_points(how, kernel, X, self._rule(kernel, X))
         if self._is_by_bound():
-            curve = path.bound(delta=self.delta).values
-            best = path.truncate(1 + int(np.argmin(curve[1:])))
+            terms = np.asarray(path.bound(delta=self.delta).terms)
+            best = path.truncate(1 + int(np.argmin(terms[1:])))
             path = replace(best, stop_reason=path.stop_reason)
         self._kernel = kernel
         self._set_path(path, np.empty((0, 0)) if is_pairwise else X[path.atoms])

@@ -85,8 +85,10 @@ class ManifoldParzen(LocalGaussianMixture):
     neighbor: give weights as counts, not as shares. If a search chose the number, each
     neighbor counts once, as in the search.
 
-    If the rows lie exactly in a plane of fewer dimensions, the likelihood is unbounded
-    as sigma goes to 0. A search then stops at a tiny sigma, with a warning.
+    Constant columns do not take part in a search. If rows lie exactly in planes of
+    fewer dimensions, overall or around each point, the likelihood is unbounded as sigma
+    goes to 0. A search then leaves out the growth across the planes: it chooses the
+    sigma of highest likelihood within them, with a warning.
 
     References
     ----------

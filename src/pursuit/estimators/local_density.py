@@ -22,7 +22,7 @@ from pursuit._progress import Progress
 from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import NO_LIMIT
 from pursuit._warnings import warn
-from pursuit.densities._coordinates import Coordinates
+from pursuit.densities._coordinates import Coordinates, constant_columns
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.search import (
     FARTHEST,
@@ -30,9 +30,14 @@ from pursuit.densities.search import (
     LEFT_OUT_ROWS,
     TOLERANCE,
     grid_octaves,
-    lowest_width,
+    growth_without_bound,
+    log_peak,
+    n_gaining,
+    passes_beyond,
     scale,
-    warn_of_no_width,
+    slope_at_the_end,
+    warn_of_degeneracy,
+    winner,
 )
 
 from ._densities import ScoredDensity, check_bandwidth
@@ -111,7 +116,8 @@ class LocalGaussianDensity(ScoredDensity):
     Leave-one-out is exact: a row has no weight at itself, and equal rows are left out
     together. A search leaves out at most 1000 rows, extends its grid while the
     likelihood improves, and compares densities before normalization: where that
-    matters, check `normalizer`.
+    matters, check `normalizer`. Constant columns do not take part in it; if the
+    likelihood is unbounded as sigma goes to 0, the growth is left out, with a warning.
 
     References
     ----------
@@ -184,6 +190,7 @@ class LocalGaussianDensity(ScoredDensity):
         self._coordinates = Coordinates.of(X[first])
         check_bandwidth(bandwidth, self._coordinates)
         self._X, self._log_counts = self._coordinates.inside(X[first]), np.log(counts)
+        self._is_constant = constant_columns(X[first])
         self._choose(width, bandwidth, row_digests(X, first, 0))
         self.log_mass_ = 0.0
         if self.normalize:
@@ -206,7 +213,7 @@ class LocalGaussianDensity(ScoredDensity):
         rows = np.sort(np.argsort(digests)[:LEFT_OUT_ROWS])
         base, highest = 1.0, 0
         if is_open and len(rows) > 1:
-            base, highest = scale(self._X, rows)
+            base, highest = scale(self._varying, rows)
         base *= self._coordinates.unit
         widths = base * 2.0 ** _up_to(WIDTHS, highest)
         sigmas = base * 2.0 ** _up_to(BANDWIDTHS, highest)
@@ -223,27 +230,66 @@ class LocalGaussianDensity(ScoredDensity):
         self, widths: np.ndarray, sigmas: np.ndarray, rows: np.ndarray
     ) -> tuple[float, float]:
         """Return the pair of highest leave-one-out likelihood."""
-        with Progress(len(widths), "widths", self.verbose, "width") as bar:
+        growth = 0.0
+        total = len(widths) + FARTHEST
+        with Progress(total, "widths", self.verbose, "width") as bar:
             for n_done, width in enumerate(widths):
                 self._compare(width, sigmas, rows)
                 bar.show(n_done + 1, best=self._best()["score"])
-        for _ in range(FARTHEST):
-            score = self._best()["score"]
-            for width, sigma in self._beyond():
-                self._compare(width, np.array([sigma]), rows)
-            if self._best()["score"] < score + LEAST_GAIN:
-                break
-        best = self._best()
-        if len(sigmas) > 1 and best["bandwidth"] < lowest_width(sigmas):
-            warn_of_no_width()
+            if len(sigmas) > 1:
+                growth = self._growth(float(sigmas[0]), rows)
+            for n_done in range(len(widths), total):
+                score = self._best(growth)["score"]
+                for width, sigma in self._beyond(growth):
+                    self._compare(width, np.array([sigma]), rows)
+                best = self._best(growth)
+                bar.show(n_done + 1, best=best["score"])
+                if best["score"] < score + LEAST_GAIN:
+                    break
+            bar.show(total, best=best["score"])
+        if len(sigmas) > 1:
+            slope = slope_at_the_end(self._curves()[best["width"]])
+            warn_of_degeneracy(growth, slope, self._is_constant)
+        n_constant = int(self._is_constant.sum())
+        for row in self.search_:
+            bandwidth = row["bandwidth"] / self._coordinates.unit
+            row["score"] += n_constant * log_peak(bandwidth)
         return best["width"], best["bandwidth"]
 
+    def _growth(self, lowest: float, rows: np.ndarray) -> float:
+        """Return in how many dimensions the likelihood grows without bound.
+
+        Narrower bandwidths than the lowest of the grid tell, one pass for all.
+        """
+        best, unit = self._best(), self._coordinates.unit
+        if best["bandwidth"] > lowest:
+            return 0.0
+        for part in passes_beyond(self._varying, lowest / unit, 0.5, TOLERANCE):
+            score, n_before = self._best()["score"], len(self.search_)
+            self._compare(best["width"], part * unit, rows)
+            found = self.search_[n_before:]
+            n = n_gaining(score, (row["score"] for row in found))
+            del self.search_[n_before + n + 1 :]
+            if n < len(found):
+                return 0.0
+        curves = self._curves()
+        return growth_without_bound(curves[best["width"]], curves.values())
+
+    def _curves(self) -> dict[float, list[tuple[float, float]]]:
+        """Return the bandwidths and scores of each width."""
+        curves: dict[float, list[tuple[float, float]]] = {}
+        for row in self.search_:
+            pair = row["bandwidth"], row["score"]
+            curves.setdefault(row["width"], []).append(pair)
+        return curves
+
     def _compare(self, width: float, sigmas: np.ndarray, rows: np.ndarray) -> None:
-        """Add the left-out scores of a width with each bandwidth to the table."""
+        """Add a width with each bandwidth to the table, by their left-out scores."""
         coordinates = self._coordinates
-        model = self._model(width, self._log_counts)
-        variances = (sigmas / coordinates.unit) ** 2
-        logs = model.log_density(self._X[rows], variances, rows, TOLERANCE)
+        X = self._varying
+        model = self._model(X, width)
+        sizes = sigmas / coordinates.unit
+        logs = model.log_density(X[rows], sizes**2, rows, TOLERANCE)
         log_counts = self._log_counts[rows]
         scores = np.average(logs, axis=0, weights=np.exp(log_counts - log_counts.max()))
         scores = scores - coordinates.log_volume
@@ -252,12 +298,15 @@ class LocalGaussianDensity(ScoredDensity):
             for sigma, score in zip(sigmas, scores, strict=True)
         ]
 
-    def _best(self) -> dict[str, float]:
-        return max(self.search_, key=lambda row: row["score"])
+    def _best(self, growth: float = 0.0) -> dict[str, float]:
+        sigmas, scores = np.array(
+            [(r["bandwidth"], r["score"]) for r in self.search_]
+        ).T
+        return self.search_[winner(sigmas, scores, growth)]
 
-    def _beyond(self) -> list[tuple[float, float]]:
+    def _beyond(self, growth: float) -> list[tuple[float, float]]:
         """Return pairs next to the best one if that is at the edge of the grid."""
-        best = self._best()
+        best = self._best(growth)
         steps = []
         for name in ("width", "bandwidth"):
             tried = {row[name] for row in self.search_}
@@ -269,15 +318,20 @@ class LocalGaussianDensity(ScoredDensity):
             if (f, g) != (1.0, 1.0)
         ]
 
-    def _model(self, width: float, log_weights: np.ndarray) -> PointwiseGaussians:
+    def _model(self, X: np.ndarray, width: float) -> PointwiseGaussians:
         return PointwiseGaussians(
-            self._X,
-            log_weights,
+            X,
+            self._log_counts,
             float(np.clip(width / self._coordinates.unit, 1e-120, 1e120)),
             self.n_components,
             budget(self.max_memory),
             thread_count(self.n_jobs, default=NO_LIMIT),
         )
+
+    @property
+    def _varying(self) -> np.ndarray:
+        """The rows without their constant columns, which say nothing of a width."""
+        return np.ascontiguousarray(self._X[:, ~self._is_constant])
 
     @property
     def _variance(self) -> float:
@@ -298,7 +352,7 @@ class LocalGaussianDensity(ScoredDensity):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        model = self._model(self.width_, self._log_counts)
+        model = self._model(self._X, self.width_)
         X = self._coordinates.inside(X)
         logs = model.log_density(X, np.array([self._variance]))
         return logs[:, 0] - self._coordinates.log_volume - self.log_mass_
@@ -315,7 +369,7 @@ class LocalGaussianDensity(ScoredDensity):
         check_is_fitted(self)
         logs = np.full(len(self._X), -np.inf)
         if len(self._X) > 1:
-            model = self._model(self.width_, self._log_counts)
+            model = self._model(self._X, self.width_)
             variance = np.array([self._variance])
             rows = np.arange(len(self._X))
             logs = model.log_density(self._X, variance, rows)[:, 0]
@@ -351,7 +405,7 @@ class LocalGaussianDensity(ScoredDensity):
     def _log_mass(
         self, n_samples: int, rng: np.random.RandomState
     ) -> tuple[float, float]:
-        model = self._model(self.width_, self._log_counts)
+        model = self._model(self._X, self.width_)
         return model.log_mass(self._variance, n_samples, rng)
 
     def tuning_grid(self, X: Any) -> dict[str, list[float]]:

@@ -176,7 +176,7 @@ def check_given(
     coef0: Any,
     *,
     names: tuple[str, ...] = (),
-    words: tuple[str, ...] = (),
+    words: tuple[str | None, ...] = (),
     suffix: str = "",
 ) -> None:
     """Raise a ValueError that says which parameter is wrong.
@@ -185,7 +185,7 @@ def check_given(
     ----------
     kernel, gamma, degree, coef0
         As they were given.
-    names, words : tuple of str
+    names, words : tuple of str, of words also None
         What `kernel` and `gamma` may be besides what kernels know.
     suffix : str
         How the names of `kernel` and `gamma` end, as in ``kernel_y``.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
+
+from pursuit._temperatures import likeliest
 
 from .nearest_subspaces import Find, NearestSubspace, scores
 
@@ -72,10 +73,9 @@ def error_table(
 def temperature(score: np.ndarray, codes: np.ndarray) -> float:
     """Return the T that maximizes the likelihood of softmax(-score / T).
 
-    One more point is added that misses its class by the typical margin: without it,
-    the best temperature would be zero if all points are classified correctly. Points
-    without a finite score of their own class are ignored. If no point has a margin, T
-    is the typical score.
+    One more point is added that misses its class by the typical margin. Points without
+    a finite score of their own class are ignored. If no point has a margin, T is the
+    typical score.
     """
     own = score[np.arange(len(score)), codes]
     is_known = np.isfinite(own)
@@ -86,11 +86,8 @@ def temperature(score: np.ndarray, codes: np.ndarray) -> float:
     if len(margins) == 0:
         lengths = score[np.isfinite(score) & (score > 0)]
         return float(np.median(lengths)) if len(lengths) else 1.0
-    typical = float(np.median(margins))
 
-    def surprise(log_t: float) -> float:
-        t = typical * np.exp(log_t)
-        return float(logsumexp(-gaps / t, axis=1).sum()) + typical / t
+    def surprise(t: float) -> float:
+        return float(logsumexp(-gaps / t, axis=1).sum())
 
-    found = minimize_scalar(surprise, bounds=(-12.0, 6.0), method="bounded")
-    return typical * float(np.exp(found.x))
+    return likeliest(surprise, float(np.median(margins)))

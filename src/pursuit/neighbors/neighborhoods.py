@@ -165,9 +165,18 @@ def _ask(
     Approximate searches that find fewer may return the position -1 or an infinite
     distance: these come last, at infinite distance.
     """
-    distance, found = finder.kneighbors(X, n_neighbors=k)
-    distance = np.asarray(distance, dtype=np.float64)
-    found = np.asarray(found, dtype=np.intp)
+    answer = finder.kneighbors(X, n_neighbors=k)
+    try:
+        distance, given = answer
+        distance = np.asarray(distance, dtype=np.float64)
+        given = np.asarray(given)
+        with np.errstate(invalid="ignore"):  # a NaN, which is no index
+            found = given.astype(np.intp)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"search={finder!r} returned {type(answer).__name__} from kneighbors; "
+            "expected a pair: distances and indices, arrays of numbers."
+        ) from error
     wanted = (len(X), k)
     if distance.shape != wanted or found.shape != wanted:
         raise ValueError(
@@ -175,6 +184,11 @@ def _ask(
             f"indices of shape {found.shape} from kneighbors; expected {wanted} both."
         )
     is_lost = (found == -1) | ~np.isfinite(distance)
+    if np.any((found != given) & ~is_lost):
+        raise ValueError(
+            f"search={finder!r} returned indices that are not whole numbers from "
+            "kneighbors."
+        )
     distance, found = np.where(is_lost, np.inf, distance), np.where(is_lost, 0, found)
     if found.size and (found.min() < 0 or found.max() >= n_points):
         raise ValueError(

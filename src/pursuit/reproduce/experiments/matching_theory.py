@@ -59,8 +59,8 @@ def _residuals(
 ) -> dict[str, Any]:
     model = SparseKernelPCA(MOST, kernel=kernel, center=False, subsample=None).fit(X)
     sizes = range(1, model.n_support_ + 1)
-    compression = np.asarray(model.path_.bound())[1:]
-    eigenvalues = np.asarray(bounds.kpca_curve(kernel(X), model.n_support_))[1:]
+    curves = model.path_.bound(), bounds.kpca_curve(kernel(X), model.n_support_)
+    compression, eigenvalues = (np.asarray(curve.terms)[1:] for curve in curves)
     test = [float(model.truncate(n).reconstruction_error(X_new).mean()) for n in sizes]
     chosen = int(compression.argmin()) + 1
     return {

@@ -77,7 +77,7 @@ def directions(mixture: Any) -> tuple[np.ndarray, np.ndarray]:
 def algorithm_box(
     X: np.ndarray, Z: np.ndarray, V: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
-    """MParzen::Test: for each query, LocalGaussian of each centre in turn."""
+    """MParzen::Test: for each query, LocalGaussian of each center in turn."""
     out = np.empty(len(Z))
     for i, z in enumerate(Z):
         logs = [
@@ -88,10 +88,10 @@ def algorithm_box(
     return out
 
 
-def algorithm_box_vectorised(
+def algorithm_box_vectorized(
     X: np.ndarray, Z: np.ndarray, V: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
-    """The same with the loop over centres outside, each for all queries at once."""
+    """The same with the loop over centers outside, each for all queries at once."""
     n, d = X.shape[1], V.shape[1]
     out = np.empty((len(X), len(Z)))
     for j in range(len(X)):
@@ -107,7 +107,7 @@ def algorithm_box_vectorised(
 def big_product(
     X: np.ndarray, Z: np.ndarray, V: np.ndarray, values: np.ndarray, block: int = 256
 ) -> np.ndarray:
-    """All directions of all centres as one matrix, times blocks of queries."""
+    """All directions of all centers as one matrix, times blocks of queries."""
     n, d = X.shape[1], V.shape[1]
     stacked = V.reshape(-1, n)
     offsets = np.einsum("ijk,ik->ij", V, X).reshape(-1, 1)
@@ -148,10 +148,10 @@ def against_stored_directions(
     kept = model._gaussians.kept.values.nbytes
     storage = f"{V.nbytes / 2**20:.0f} against {kept / 2**20:.0f} MiB"
     contestants = {
-        "box": ("the algorithm box, a query and a centre at a time", algorithm_box, 1),
-        "centres": (
-            "the algorithm box, all queries of a centre at a time",
-            algorithm_box_vectorised,
+        "box": ("the algorithm box, a query and a center at a time", algorithm_box, 1),
+        "centers": (
+            "the algorithm box, all queries of a center at a time",
+            algorithm_box_vectorized,
             1,
         ),
         "product": ("one matrix product over stored directions", big_product, 5),
@@ -186,7 +186,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--queries", type=int, default=2007)
     parser.add_argument("--literal", type=int, default=20)
-    parser.add_argument("--only", choices=("box", "centres", "product", "parzen"))
+    parser.add_argument("--only", choices=("box", "centers", "product", "parzen"))
     args = parser.parse_args()
     X, Z = data()
     Z = Z[: args.queries]

@@ -3,7 +3,7 @@
     python benchmarks/defaults.py --sets sonar,pima --splits 3 --cache DIR
     python benchmarks/defaults.py --methods none        # only the baseline
 
-Every method sees the same standardised training rows and is judged on the same test
+Every method sees the same standardized training rows and is judged on the same test
 rows. The baseline is an SVC (or SVR) with a Gaussian kernel whose C, width (and
 epsilon) are chosen by 5-fold cross-validation; its results are kept as JSON files, so
 that candidates can be compared again and again at their own cost only. A candidate is

@@ -1,9 +1,9 @@
 """
-Decision surfaces of neighbours, a linear SVM and local hulls
+Decision surfaces of neighbors, a linear SVM and local hulls
 =============================================================
 
 Figure 11.2 of the thesis, redrawn: few points leave holes between them, and nearest
-neighbours (K = 1) let the other class in. A linear support vector machine keeps the
+neighbors (K = 1) let the other class in. A linear support vector machine keeps the
 largest margin, but only a straight one. The convex hulls of the two nearest points of
 each class (CKNN with K = 2) close the holes and keep the margin large locally.
 """
@@ -23,7 +23,7 @@ X = np.concatenate(
 )
 y = np.repeat([0, 1], 9)
 models = {
-    "neighbours, K = 1": KNeighborsClassifier(1),
+    "neighbors, K = 1": KNeighborsClassifier(1),
     "linear SVM": SVC(kernel="linear", C=1e3),
     "local hulls, K = 2": CKNNClassifier(2),
 }

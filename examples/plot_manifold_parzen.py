@@ -4,7 +4,7 @@ A density along a spiral
 
 Parzen windows put the same round Gaussian on every training point. Where the data lie
 near a curve, the sum is bumpy along it and too wide across it. Manifold Parzen windows
-shape each Gaussian by the point's neighbours, so that it lies along the curve. Shaded
+shape each Gaussian by the point's neighbors, so that it lies along the curve. Shaded
 is where the density is above one, as in Figure 13.2 of Vincent's thesis; both widths
 are chosen by leave-one-out likelihood.
 """
@@ -51,7 +51,7 @@ for k in sorted({row["n_neighbors"] for row in table}):
     rows = sorted(
         (row["bandwidth"], row["score"]) for row in table if row["n_neighbors"] == k
     )
-    axes.plot(*zip(*rows, strict=True), ".-", label=f"{k} neighbours")
+    axes.plot(*zip(*rows, strict=True), ".-", label=f"{k} neighbors")
 axes.set(xscale="log", xlim=(1e-3, 0.1), ylim=(0, 1.6))
 axes.set(xlabel="bandwidth", ylabel="leave-one-out log-density")
 axes.legend(fontsize="small", loc="lower center")

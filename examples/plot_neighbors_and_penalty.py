@@ -1,11 +1,11 @@
 """
-Errors against the number of neighbours, for several penalties
+Errors against the number of neighbors, for several penalties
 ==============================================================
 
 Figure 11.3 of the thesis, on the digits that scikit-learn ships. Without a penalty the
-hyperplanes of many neighbours hold nearly everything, and the error rises with K; with
+hyperplanes of many neighbors hold nearly everything, and the error rises with K; with
 weight decay it does not, nor with convex hulls. (It falls again where all planes hold
-the point and ties go to the nearest neighbour.) The curves are leave-one-out errors,
+the point and ties go to the nearest neighbor.) The curves are leave-one-out errors,
 which ``"auto"`` computes for every K at once and keeps in ``loo_table_``.
 """
 
@@ -25,7 +25,7 @@ for j in (0, 1, 2, 4, 6):
     axes.plot(table.n_neighbors, 100 * table.errors[j], label=label)
 table = hulls.loo_table_
 axes.plot(table.n_neighbors, 100 * table.errors[0], "k--", label="CKNN")
-axes.set(xlabel="neighbours K", ylabel="leave-one-out error, %", ylim=(0, 8))
+axes.set(xlabel="neighbors K", ylabel="leave-one-out error, %", ylim=(0, 8))
 axes.legend()
 plt.show()
 

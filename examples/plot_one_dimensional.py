@@ -2,7 +2,7 @@
 A curve from a few points
 =========================
 
-Kernel matching pursuit adds one Gaussian at a time, centred on a training point, and
+Kernel matching pursuit adds one Gaussian at a time, centered on a training point, and
 after each keeps the best coefficients for all of them. One fit holds the models of
 every size; cross-validation chooses among them.
 """

@@ -25,7 +25,7 @@ models = {
 }
 
 # %%
-# The variates of new points, coloured by the angle that neither method was shown.
+# The variates of new points, colored by the angle that neither method was shown.
 
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
 for axes, (name, model) in zip(panels, models.items(), strict=True):

@@ -61,20 +61,20 @@ def sinc():
 
 @pytest.fixture(scope="session")
 def diabetes():
-    """Regression: (X, y) standardised, 442 rows, 10 columns."""
+    """Regression: (X, y) standardized, 442 rows, 10 columns."""
     X, y = load_diabetes(return_X_y=True)
     return read_only(scale(X), scale(y))
 
 
 @pytest.fixture(scope="session")
 def breast_cancer():
-    """Two classes: (X, y) with X standardised, 569 rows, 30 columns, y 0/1."""
+    """Two classes: (X, y) with X standardized, 569 rows, 30 columns, y 0/1."""
     X, y = load_breast_cancer(return_X_y=True)
     return read_only(scale(X), y)
 
 
 @pytest.fixture(scope="session")
 def iris():
-    """Three classes: (X, y) with X standardised, 150 rows, 4 columns."""
+    """Three classes: (X, y) with X standardized, 150 rows, 4 columns."""
     X, y = load_iris(return_X_y=True)
     return read_only(scale(X), y)

@@ -191,14 +191,14 @@ def leave_one_out(D, Y, weight, alpha, fit_intercept):
 def any_loss(D, Y, N, loss, *, p=1, weight=None, alpha=0.0, fit_intercept=False):
     """Back-fitting matching pursuit with any loss, Fig. 9.4.
 
-    ``p`` None never back-fits.  Minima by a general optimiser.
+    ``p`` None never back-fits.  Minima by a general optimizer.
     """
     weight = np.ones(len(D)) if weight is None else weight
     chosen, coef, b = [], np.zeros((0, Y.shape[1])), np.zeros(Y.shape[1])
-    centred = D - fit_intercept * (weight @ D / weight.sum())
-    norm = np.sqrt(weight @ centred**2 + alpha)
+    centered = D - fit_intercept * (weight @ D / weight.sum())
+    norm = np.sqrt(weight @ centered**2 + alpha)
     if fit_intercept:
-        b = minimised(loss, D[:, :0], Y, weight, 0.0, coef, b, True)[1]
+        b = minimized(loss, D[:, :0], Y, weight, 0.0, coef, b, True)[1]
     models = []
     for n in range(1, N + 1):
         f = D[:, chosen] @ coef + b
@@ -209,11 +209,11 @@ def any_loss(D, Y, N, loss, *, p=1, weight=None, alpha=0.0, fit_intercept=False)
         chosen.append(gamma)
         coef = np.vstack([coef, np.zeros(Y.shape[1])])
         if p is not None and n % p == 0:
-            coef, b = minimised(
+            coef, b = minimized(
                 loss, D[:, chosen], Y, weight, alpha, coef, b, fit_intercept
             )
         else:
-            coef[-1:], b = minimised(
+            coef[-1:], b = minimized(
                 loss,
                 D[:, [gamma]],
                 Y,
@@ -228,8 +228,8 @@ def any_loss(D, Y, N, loss, *, p=1, weight=None, alpha=0.0, fit_intercept=False)
     return models
 
 
-def minimised(loss, B, Y, weight, alpha, coef, b, fit_intercept, given=0.0):
-    """Return the coefficients (n, T) and the constant that minimise the loss."""
+def minimized(loss, B, Y, weight, alpha, coef, b, fit_intercept, given=0.0):
+    """Return the coefficients (n, T) and the constant that minimize the loss."""
     n, T = coef.shape
 
     def unpacked(x):
@@ -264,7 +264,7 @@ def parabolas(D, Y, N, loss, renewals, *, weight, alpha, fit_intercept, least):
     const = np.ones((len(D), int(fit_intercept)))
     coef, b, chosen, models = np.zeros((0, Y.shape[1])), np.zeros(Y.shape[1]), [], []
     if fit_intercept:
-        b = minimised(loss, D[:, :0], Y, weight, 0.0, coef, b, True)[1]
+        b = minimized(loss, D[:, :0], Y, weight, 0.0, coef, b, True)[1]
     for n in range(N):
         f = D[:, chosen] @ coef + b
         if n in renewals:
@@ -282,7 +282,7 @@ def parabolas(D, Y, N, loss, renewals, *, weight, alpha, fit_intercept, least):
         score = ((D.T @ slope) ** 2).sum(axis=1) / np.where(is_free, e, np.inf)
         chosen = [*chosen, int(np.argmax(score >= score.max() * (1 - TIE)))]
         coef = np.vstack([coef, np.zeros(Y.shape[1])])
-        coef, b = minimised(
+        coef, b = minimized(
             loss, D[:, chosen], Y, weight, alpha, coef, b, fit_intercept
         )
         models.append((list(chosen), coef.copy(), b.copy()))
@@ -431,7 +431,7 @@ def nystroem_residue(K, chosen):
     return K - C @ np.linalg.pinv(K[np.ix_(chosen, chosen)], hermitian=True) @ C.T
 
 
-def trace_minimisation(K, N):
+def trace_minimization(K, N):
     """At each step the point that leaves the smallest trace, by brute force."""
     chosen = []
     for _ in range(N):

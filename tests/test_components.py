@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from naming import named
-from reference import deflation, nystroem_residue, trace_minimisation
+from reference import deflation, nystroem_residue, trace_minimization
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
@@ -103,7 +103,7 @@ def test_choice_is_exact_where_little_is_left(rng, n, d):
 def test_each_step_leaves_the_smallest_trace(X, kernel):
     """Theorem 1 of the paper, step by step: the quotient is the drop of the trace."""
     few = X[:40]
-    assert exact(6, kernel).fit(few).support_.tolist() == trace_minimisation(
+    assert exact(6, kernel).fit(few).support_.tolist() == trace_minimization(
         kernel(few), 6
     )
 
@@ -315,8 +315,8 @@ def test_reconstruction_error(X, center, max_support):
     if center:
         P = B @ B.T if max_support is None else _projection(F[model.support_])
         mean = P @ F[:100].mean(axis=0)
-    centred = F - mean
-    expected = ((centred - centred @ B @ B.T) ** 2).sum(axis=1)
+    centered = F - mean
+    expected = ((centered - centered @ B @ B.T) ** 2).sum(axis=1)
     found = model.reconstruction_error(F)
     np.testing.assert_allclose(found, expected, atol=1e-8)
 

@@ -92,14 +92,14 @@ def test_equals_the_algorithm_box(setting, n_features):
 
 @pytest.mark.parametrize("n_features", [2, 12, 40])
 @pytest.mark.parametrize("d", [None, 1, 3])
-def test_soft_neighbourhoods_equal_equation_13_3(n_features, d):
+def test_soft_neighborhoods_equal_equation_13_3(n_features, d):
     X, Z = curve(50, n_features), curve(20, n_features, seed=1)
     found = ManifoldParzen(**SOFT, n_components=d).fit(X).score_samples(Z)
     expected = reference.manifold_parzen(X, Z, 49, d, 0.04, kernel=SOFT["neighborhood"])
     assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 
-def test_a_constant_kernel_is_a_hard_neighbourhood():
+def test_a_constant_kernel_is_a_hard_neighborhood():
     X, Z = curve(40, 12), curve(20, 12, seed=1)
     soft = ManifoldParzen(
         7, None, 0.2, neighborhood=lambda A, B: np.ones((len(A), len(B)))
@@ -159,7 +159,7 @@ def test_more_components_than_directions_are_all(shape):
 
 
 def literal(X, Z, k, d, sigma):
-    """As the algorithm box, without squares: singular vectors of the neighbours."""
+    """As the algorithm box, without squares: singular vectors of the neighbors."""
     logs = []
     for x in X:
         near = np.argsort(((X - x) ** 2).sum(axis=1), kind="stable")[1 : k + 1]
@@ -240,7 +240,7 @@ def test_distances_keep_to_threads_and_memory(weight, monkeypatch):
     )
 
 
-def test_no_neighbours_need_no_distances(monkeypatch):
+def test_no_neighbors_need_no_distances(monkeypatch):
     monkeypatch.setattr(local_weights, "_each_block", None)
     ParzenWindows(0.3).fit(curve(20, 2), sample_weight=np.arange(20))
 
@@ -323,7 +323,7 @@ def test_mass_of_the_local_density(n_features):
 
 @pytest.mark.parametrize("width", [5.0, 300.0])
 @pytest.mark.parametrize("n_features", [2, 10])
-def test_mass_of_wide_neighbourhoods_is_that_of_one_gaussian(n_features, width):
+def test_mass_of_wide_neighborhoods_is_that_of_one_gaussian(n_features, width):
     X = np.random.default_rng(0).standard_normal((100, n_features))
     found = LocalGaussianDensity(width, 0.3).fit(X).normalizer(4000, random_state=0)
     limit = 1.0 if width > 100 else found.mass
@@ -445,7 +445,7 @@ def test_leave_one_out_of_the_local_density():
     [
         lambda: ParzenWindows(0.3),
         lambda: LocalGaussianDensity(0.5, 0.3),
-        # With all neighbours, each weighs the same whatever the weights are.
+        # With all neighbors, each weighs the same whatever the weights are.
         lambda: ManifoldParzen(None, 0, 0.3),
     ],
 )
@@ -490,7 +490,7 @@ def test_the_scale_of_weights_changes_no_search(scale):
     assert_allclose(weighted.score_samples(Z), repeated.score_samples(Z), rtol=1e-9)
 
 
-def test_a_search_looks_for_neighbours_once(monkeypatch):
+def test_a_search_looks_for_neighbors_once(monkeypatch):
     asked = []
 
     def spy(X, k, *more):
@@ -626,7 +626,7 @@ def test_the_order_of_rows_changes_no_choice(make, n_rows):
             assert_allclose(values, grids[1][name], rtol=1e-9)
 
 
-def test_neighbours_used():
+def test_neighbors_used():
     X = curve(10, 2)
     assert ManifoldParzen(1000, None, 0.3).fit(X).n_neighbors_ == 9
     assert ManifoldParzen(bandwidth=0.3).fit(X[:2]).n_neighbors_ == 1
@@ -641,7 +641,7 @@ def test_grids_need_a_table_of_numbers():
 
 
 def test_leaving_out_the_own_gaussian_only_is_wrong(spiral):
-    """It prefers two neighbours, which new points refute; the exact one does not."""
+    """It prefers two neighbors, which new points refute; the exact one does not."""
     new = make_spiral(2000, random_state=1)
     exact, naive, test = [], [], []
     for k in (2, 11):
@@ -706,7 +706,7 @@ def test_a_weight_of_two_is_the_row_twice(setting):
     assert_allclose(weighted.score_samples(Z), repeated.score_samples(Z), rtol=1e-9)
 
 
-def test_repeated_rows_are_neighbours_as_in_the_algorithm_box():
+def test_repeated_rows_are_neighbors_as_in_the_algorithm_box():
     X = np.repeat(curve(12, 5), [1, 3, 1, 2, 1, 1, 4, 1, 1, 1, 2, 1], axis=0)
     Z = curve(10, 5, seed=1)
     found = ManifoldParzen(4, None, 0.2).fit(X).score_samples(Z)
@@ -799,7 +799,7 @@ def test_frames_and_pickles(spiral):
 
 
 @pytest.mark.parametrize(
-    "make, label", [(ManifoldParzen, "neighbours"), (LocalGaussianDensity, "widths")]
+    "make, label", [(ManifoldParzen, "neighbors"), (LocalGaussianDensity, "widths")]
 )
 def test_verbose_shows_progress(spiral, capsys, make, label):
     make(verbose=1).fit(spiral[:50])

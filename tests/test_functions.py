@@ -134,15 +134,15 @@ def test_stored_or_in_blocks_they_correlate_alike(functions):
         assert is_stored == (memory > 1 << 20 or isinstance(functions, Columns))
 
 
-def test_centers_are_those_of_the_centred_ones(functions):
+def test_centers_are_those_of_the_centered_ones(functions):
     centers = functions.centers
-    is_centred = np.array([" at " in name for name in functions.names])
-    np.testing.assert_array_equal(functions.is_centered, is_centred)
-    assert len(centers) == is_centred.sum()
+    is_centered = np.array([" at " in name for name in functions.names])
+    np.testing.assert_array_equal(functions.is_centered, is_centered)
+    assert len(centers) == is_centered.sum()
     order = some(functions)
-    if is_centred.any():
-        place = np.cumsum(is_centred) - 1
-        expected = centers[place[order[is_centred[order]]]]
+    if is_centered.any():
+        place = np.cumsum(is_centered) - 1
+        expected = centers[place[order[is_centered[order]]]]
         np.testing.assert_array_equal(functions[order].centers, expected)
 
 

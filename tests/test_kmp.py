@@ -573,7 +573,7 @@ def test_weights_are_repetitions(case, rng, how):
 
 
 def test_duplicated_rows_under_a_ridge_are_candidates_once(regression):
-    """A point that comes twice must not be penalised half as much."""
+    """A point that comes twice must not be penalized half as much."""
     X, y = regression
     how = {"gamma": 0.1, "alpha": 0.5, "selection": None, "max_support": 40}
     once = KMPRegressor(**how).fit(X[:30], y[:30], sample_weight=np.full(30, 2.0))

@@ -270,7 +270,7 @@ def test_backfit_every(every, numbers):
         np.testing.assert_array_equal(model.support_, often.support_)
     else:
         assert model.path_.errors[9] >= often.path_.errors[9] * (1 - 1e-9)
-    # The ridge may raise the loss a little; the penalised loss never rises.
+    # The ridge may raise the loss a little; the penalized loss never rises.
     assert np.all(np.diff(model.path_.errors[::every]) <= 1e-3)
 
 

@@ -50,7 +50,7 @@ LOSSES = [
     Poisson(),
 ]
 CONVEX = [loss for loss in LOSSES if loss.is_convex]
-# Smooth enough for a general optimiser to serve as an oracle.
+# Smooth enough for a general optimizer to serve as an oracle.
 SMOOTH = [Logistic(), Softmax(), Exponential(), Poisson(), SquaredHinge(), Huber(0.5)]
 
 
@@ -89,7 +89,7 @@ def pursuit_of(loss, D, Y, weight=None, block=None, **how):
 
 
 def objective(pursuit, D, Y, weight, n):
-    """The penalised loss of the path's model of size n, from its coefficients."""
+    """The penalized loss of the path's model of size n, from its coefficients."""
     support, coef, b = pursuit.path().coefficients(n)
     F = (D[:, support] @ coef.T + b).T
     problem = pursuit.problem

@@ -102,7 +102,7 @@ def test_equal_rows_are_left_out_together(rows, friedman):
 
 
 @pytest.mark.parametrize("penalty", [0.01, 0.1, 1.0])
-def test_doubling_the_rows_doubles_the_neighbours(penalty, friedman):
+def test_doubling_the_rows_doubles_the_neighbors(penalty, friedman):
     """Two copies share a weight, which halves its penalty."""
     X, y, *_ = friedman
     one = HKNNRegressor("auto", penalty).fit(X, y)
@@ -119,7 +119,7 @@ def test_repeated_rows_spoil_no_choice(model, friedman):
     assert model.fit(np.r_[X, X], np.r_[y, y]).score(Xt, yt) > wanted - 0.05
 
 
-def test_better_than_neighbours_alone(friedman):
+def test_better_than_neighbors_alone(friedman):
     X, y, Xt, yt = friedman
     best = max(
         KNeighborsRegressor(k, weights="distance").fit(X, y).score(Xt, yt)

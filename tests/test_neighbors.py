@@ -60,7 +60,7 @@ SETTINGS = [
 def digits():
     """(X, y, Xt, yt): 300 and 120 images of 8 x 8 pixels in [0, 1]."""
     X, y = load_digits(return_X_y=True)
-    # Grey values are whole numbers: a little noise, lest neighbours be equally far.
+    # Grey values are whole numbers: a little noise, lest neighbors be equally far.
     X = X / 16 + 1e-3 * np.random.default_rng(0).standard_normal(X.shape)
     arrays = X[:300], y[:300], X[300:420], y[300:420]
     for array in arrays:
@@ -197,7 +197,7 @@ def test_float32_is_kept_and_close(digits):
 
 
 @pytest.mark.parametrize("make", CLASSIFIERS)
-def test_one_neighbour_is_nearest_neighbour(make, digits):
+def test_one_neighbor_is_nearest_neighbor(make, digits):
     X, y, Xt, _ = digits
     wanted = KNeighborsClassifier(1).fit(X, y)
     model = make(1).fit(X, y)
@@ -542,7 +542,7 @@ def test_left_out_points_outside_the_reference(digits):
 
 
 class Shuffled:
-    """A search that is no estimator and returns its neighbours in no order."""
+    """A search that is no estimator and returns its neighbors in no order."""
 
     def fit(self, X):
         self.X = X
@@ -611,7 +611,7 @@ def test_equal_rows_are_left_out_of_graphs(repeat, digits):
     ],
     ids=named,
 )
-def test_doubling_the_rows_doubles_the_neighbours(one, two, digits):
+def test_doubling_the_rows_doubles_the_neighbors(one, two, digits):
     """Two copies share a weight, which halves its penalty; hulls stay as they are."""
     X, y, Xt, yt = digits
     one = clone(one).fit(X, y)
@@ -707,7 +707,7 @@ def test_searches_that_find_fewer(make, distance, digits):
         wanted.set_params(penalty=model.penalty_)
     wanted.fit(X, y)
     np.testing.assert_allclose(model.distances(Xt), wanted.distances(Xt), atol=1e-9)
-    with pytest.raises(ValueError, match="found no neighbour at all for some points"):
+    with pytest.raises(ValueError, match="found no neighbor at all for some points"):
         make(6, search=Padded(6, distance), loo_samples=0).fit(X, y).predict(Xt)
 
 
@@ -943,7 +943,7 @@ def test_memory_stays_within_the_budget(rng):
 def test_progress_is_shown(digits, capsys):
     X, y, Xt, _ = digits
     HKNNClassifier(verbose=1).fit(X, y).predict(Xt)
-    assert "neighbours" in capsys.readouterr().err
+    assert "neighbors" in capsys.readouterr().err
 
 
 # -- bad input -------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_no_scale_is_too_much_where_nothing_is_squared(model, scale, iris):
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_soft_neighbourhoods_square_or_not(scale, iris):
+def test_soft_neighborhoods_square_or_not(scale, iris):
     X, _ = iris
     how = {"n_neighbors": None, "bandwidth": 0.1 * scale}
     with pytest.raises(ValueError, match=r"^X (holds|varies) .* scale it (up|down)"):

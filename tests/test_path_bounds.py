@@ -107,7 +107,7 @@ def test_rows_of_no_weight_do_not_count(sinc):
     np.testing.assert_allclose(weighted.bound(alpha=0.1), without.bound(alpha=0.1))
 
 
-def quantised(coef, intercept, bits):
+def quantized(coef, intercept, bits):
     """The scheme of `bounds.rounded`, written anew: middles of equal parts."""
     weights = np.column_stack([coef, intercept])
     largest = np.abs(weights).max()
@@ -130,7 +130,7 @@ def test_classes_along_a_path(case, request):
         errors = int((small.predict(X) != y).sum())
         for bits in range(1, 53):
             other = copy.copy(small)
-            other.dual_coef_, other.intercept_ = quantised(
+            other.dual_coef_, other.intercept_ = quantized(
                 small.dual_coef_, small.intercept_, bits
             )
             if (other.predict(X) != y).sum() <= errors:

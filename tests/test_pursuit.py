@@ -116,7 +116,7 @@ def test_scales_beyond_single_precision(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_large_constant_in_every_atom_is_taken_out(method):
-    """Squared norms are 1e8 times those of the centred atoms: as many digits go."""
+    """Squared norms are 1e8 times those of the centered atoms: as many digits go."""
     D, Y = matrices(nearly_constant_columns)
     how = {"method": method, "fit_intercept": True}
     expected = reference.pursue(D=D, Y=Y, N=15, **how)
@@ -139,14 +139,14 @@ def test_wide_and_tall_matrices(method):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_back_fitting_is_orthogonal_matching_pursuit(fit_intercept):
     D, Y = matrices(random_matrix)
-    normalised = D - D.mean(axis=0) * fit_intercept
-    normalised = normalised / np.linalg.norm(normalised, axis=0)
+    normalized = D - D.mean(axis=0) * fit_intercept
+    normalized = normalized / np.linalg.norm(normalized, axis=0)
     y = Y[:, 0] - Y.mean() * fit_intercept
     path = path_of(
-        normalised, y[:, None], 25, method="back-fitting", fit_intercept=fit_intercept
+        normalized, y[:, None], 25, method="back-fitting", fit_intercept=fit_intercept
     )
     for n in (1, 2, 10, 25):
-        theirs = orthogonal_mp(normalised, y, n_nonzero_coefs=n)
+        theirs = orthogonal_mp(normalized, y, n_nonzero_coefs=n)
         support, coef, _ = path.coefficients(n)
         ours = np.zeros(D.shape[1])
         ours[support] = coef[0]

@@ -23,8 +23,8 @@ from pursuit.neighbors.subspaces import (
 PENALTIES = [0.0, 1e-9, 1e-3, 0.1, 10.0]
 
 
-def neighbourhoods():
-    """Names of kinds of neighbourhoods, and (x, N) of each."""
+def neighborhoods():
+    """Names of kinds of neighborhoods, and (x, N) of each."""
     rng = np.random.default_rng(0)
     N = rng.standard_normal((6, 10))
     x = rng.standard_normal(10)
@@ -54,7 +54,7 @@ def neighbourhoods():
     }
 
 
-CASES = neighbourhoods()
+CASES = neighborhoods()
 
 
 @pytest.fixture(params=CASES, ids=named)

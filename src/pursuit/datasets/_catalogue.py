@@ -49,7 +49,7 @@ class Set:
 
 def _ida(name: str, about: str, splits: str = "1 to 10 of the original 100") -> Set:
     descr = (
-        f"{about} As in the IDA benchmark (Rätsch et al.): inputs standardised over "
+        f"{about} As in the IDA benchmark (Rätsch et al.): inputs standardized over "
         f"the whole set, labels -1/+1. `splits`: {splits}."
     )
     return Set(f"ida_{name}", descr, resampled)

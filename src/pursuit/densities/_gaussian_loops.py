@@ -128,7 +128,7 @@ def add_by_differences(first, X, Zt, F, is_triangular, log_heights, top, total):
 
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def add_left_out(
-    first, start, places, neighbours, corrected, squares, s,
+    first, start, places, neighbors, corrected, squares, s,
     precisions, curvatures, log_heights, i, top, total,
 ):  # fmt: skip
     """Add the terms of one center to the sums of every model, without its own row.
@@ -150,8 +150,8 @@ def add_left_out(
         for q in range(b):
             rest = 0.0 if terms[q] <= 0.0 else terms[q]
             terms[q] = log_heights[i, m] - 0.5 * rest
-        for p in range(neighbours.shape[1]):
-            q = places[neighbours[i, p]] - start
+        for p in range(neighbors.shape[1]):
+            q = places[neighbors[i, p]] - start
             if 0 <= q < b:
                 terms[q] = corrected[i, p, m]
         q = places[first + i] - start
@@ -162,7 +162,7 @@ def add_left_out(
 
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def left_out_by_products(
-    P, first, start, places, X, norms, Z, z_norms, neighbours, offsets, F,
+    P, first, start, places, X, norms, Z, z_norms, neighbors, offsets, F,
     corrected, precisions, curvatures, log_heights, top, total,
 ):  # fmt: skip
     """Do `add_by_products` for many models at once, with each row left out."""
@@ -172,17 +172,17 @@ def left_out_by_products(
     for i in range(F.shape[0]):
         j = first + i
         distances_from(P[j], X[j], norms[j], Z, z_norms, squares)
-        inner_products(P, j, neighbours[i, : F.shape[2]], offsets[i], g)
+        inner_products(P, j, neighbors[i, : F.shape[2]], offsets[i], g)
         np.dot(F[i], g, s)
         add_left_out(
-            first, start, places, neighbours, corrected, squares, s,
+            first, start, places, neighbors, corrected, squares, s,
             precisions, curvatures, log_heights, i, top, total,
         )  # fmt: skip
 
 
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def left_out_by_differences(
-    first, start, places, X, Zt, neighbours, F, corrected,
+    first, start, places, X, Zt, neighbors, F, corrected,
     precisions, curvatures, log_heights, top, total,
 ):  # fmt: skip
     """Do `add_by_differences` for many models at once, with each row left out."""
@@ -195,7 +195,7 @@ def left_out_by_differences(
                 g[a, q] = Zt[a, q] - X[first + i, a]
         np.dot(F[i], g, s)
         add_left_out(
-            first, start, places, neighbours, corrected, squares, s,
+            first, start, places, neighbors, corrected, squares, s,
             precisions, curvatures, log_heights, i, top, total,
         )  # fmt: skip
 

@@ -47,7 +47,7 @@ class Models:
         return [largest if d is None else min(d, largest) for d in self.components]
 
 
-def normalised(masses: np.ndarray) -> np.ndarray:
+def normalized(masses: np.ndarray) -> np.ndarray:
     """Return weights that sum to 1 in each row, or to 0 if there is no mass."""
     total = masses.sum(axis=1, keepdims=True)
     return masses / np.where(total > 0, total, 1.0)
@@ -95,9 +95,9 @@ def _reduce(
     tolerance: float,
 ) -> None:
     """Write the values of some pairs of a center and a neighbor, (c, E) bool."""
-    centre, place = np.nonzero(pairs)
-    out[centre, place] = _reduced(
-        differences, masses, centre, place, d, models.variances, tolerance
+    center, place = np.nonzero(pairs)
+    out[center, place] = _reduced(
+        differences, masses, center, place, d, models.variances, tolerance
     )
 
 
@@ -121,7 +121,7 @@ def _downdated(
     coordinates = (along @ vectors) ** 2  # of each neighbor, (c, E, r)
     rest = _rest(masses)
     if np.all(masses == masses[:, :1]):
-        rest = rest[:, :1]  # the same for all neighbours, which saves most of the time
+        rest = rest[:, :1]  # the same for all neighbors, which saves most of the time
     out = np.empty((*squares.shape, len(variances)))
     for i, v in enumerate(variances):
         shifted = spectrum[:, None] + (rest * v)[:, :, None]
@@ -156,7 +156,7 @@ def _rest(masses: np.ndarray) -> np.ndarray:
 def _reduced(
     differences: np.ndarray,
     masses: np.ndarray,
-    centre: np.ndarray,
+    center: np.ndarray,
     place: np.ndarray,
     d: int,
     variances: np.ndarray,
@@ -165,12 +165,12 @@ def _reduced(
     """Return log N at pairs of center and neighbor with d directions: (pairs, s)."""
     _, E, n = differences.shape
     height = max(1, _PAIRS // (E * max(E, n)))
-    out = np.empty((len(centre), len(variances)))
+    out = np.empty((len(center), len(variances)))
     for a in range(0, len(out), height):
-        i, p = centre[a : a + height], place[a : a + height]
+        i, p = center[a : a + height], place[a : a + height]
         weights = masses[i]
         weights[np.arange(len(i)), p] = 0.0
-        A = differences[i] * np.sqrt(normalised(weights))[:, :, None]
+        A = differences[i] * np.sqrt(normalized(weights))[:, :, None]
         out[a : a + height] = log_gaussians(
             A, differences[i, p], d, variances, tolerance
         )

@@ -40,9 +40,9 @@ def singular(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return s**2, V
 
 
-def covers_features(n_neighbours: int, n_features: int) -> bool:
+def covers_features(n_neighbors: int, n_features: int) -> bool:
     """Return whether to decompose covariances instead of Gram matrices."""
-    return n_neighbours > 0 and n_features <= max(n_neighbours, FEW_FEATURES)
+    return n_neighbors > 0 and n_features <= max(n_neighbors, FEW_FEATURES)
 
 
 def decomposed(
@@ -139,10 +139,10 @@ def row_blocks(n_rows: int, n_numbers: int, memory: int) -> Iterator[slice]:
 
 
 def query_blocks(
-    n_queries: int, n_centres: int, n_threads: int, memory: int
+    n_queries: int, n_centers: int, n_threads: int, memory: int
 ) -> list[slice]:
     """Return even, small slices of queries that together fit the memory."""
-    allowed = memory // (4 * 8 * n_centres * n_threads)
+    allowed = memory // (4 * 8 * n_centers * n_threads)
     size = int(np.clip(allowed, 1, BLOCK))
     n_blocks = max(-(-n_queries // size), min(n_threads, n_queries))
     edges = np.linspace(0, n_queries, n_blocks + 1).astype(int)

@@ -21,7 +21,7 @@ from pursuit._threads import allowed_threads, deal, one_blas_thread
 from pursuit.kernels import Kernel
 
 from . import _gaussian_loops as loops
-from .downdates import Models, corrected, normalised
+from .downdates import Models, corrected, normalized
 from .gaussians import (
     EPS,
     LARGEST_ERROR,
@@ -46,7 +46,7 @@ class LeaveOneOut:
     ----------
     X : ndarray of shape (l, n)
         Distinct rows, centered at the origin; at least two.
-    neighbours : ndarray of int of shape (l, E)
+    neighbors : ndarray of int of shape (l, E)
         The k + 1 nearest other rows, or all others if there are fewer.
     masses : ndarray of shape (l, E)
         Masses c_h of the neighbors.
@@ -58,7 +58,7 @@ class LeaveOneOut:
     """
 
     X: np.ndarray
-    neighbours: np.ndarray
+    neighbors: np.ndarray
     masses: np.ndarray
     counts: np.ndarray
     memory: int
@@ -97,7 +97,7 @@ class LeaveOneOut:
 
         These are slower in many dimensions, but stay precise at a tiny σ.
         """
-        n_near = self.neighbours.shape[1] - 1
+        n_near = self.neighbors.shape[1] - 1
         if n_near < 1:
             return False
         error = 4.0 * EPS * np.square(self.X).sum(axis=1).max()
@@ -107,7 +107,7 @@ class LeaveOneOut:
     def _groups(self, n_models: int, is_direct: bool) -> list[list[slice]]:
         """Return slices of centers, in lists of those computed at a time."""
         n_threads = min(self.n_threads, allowed_threads())
-        n_rows, E = self.neighbours.shape
+        n_rows, E = self.neighbors.shape
         n = self.X.shape[1]
         size = E * (2 * n + 4 * E + 2 * n_models)
         size += (n_models + n) * n if is_direct else n_models * E
@@ -183,11 +183,11 @@ def leave_out(
     n_near = n_near_for(k, len(X))
     if found is None:
         found = nearest(X, n_near, memory, n_threads)
-    neighbours = np.ascontiguousarray(found[:, :n_near])
-    masses = np.ones(neighbours.shape)
+    neighbors = np.ascontiguousarray(found[:, :n_near])
+    masses = np.ones(neighbors.shape)
     if kernel is not None:
-        masses = kernel_values(points, neighbours, kernel, memory)
-    return LeaveOneOut(X, neighbours, masses, counts, memory, n_threads, tolerance)
+        masses = kernel_values(points, neighbors, kernel, memory)
+    return LeaveOneOut(X, neighbors, masses, counts, memory, n_threads, tolerance)
 
 
 def n_near_for(k: int | None, n_rows: int) -> int:
@@ -204,7 +204,7 @@ class _Block:
     Attributes
     ----------
     first : int
-    neighbours : ndarray of int of shape (c, E)
+    neighbors : ndarray of int of shape (c, E)
     factors : ndarray of shape (c, r, E - 1) or (c, n, n)
     offsets : ndarray of shape (c, E - 1)
     is_direct : bool
@@ -215,7 +215,7 @@ class _Block:
     """
 
     first: int
-    neighbours: np.ndarray
+    neighbors: np.ndarray
     factors: np.ndarray
     offsets: np.ndarray
     is_direct: bool
@@ -233,13 +233,13 @@ class _Block:
         places: np.ndarray,
         is_direct: bool,
     ) -> _Block:
-        X, neighbours = data.X, data.neighbours[here]
-        differences = X[neighbours] - X[here, None]
+        X, neighbors = data.X, data.neighbors[here]
+        differences = X[neighbors] - X[here, None]
         masses = data.masses[here]
         log_corrected = corrected(
-            differences, masses, models, places[neighbours] >= 0, data.tolerance
+            differences, masses, models, places[neighbors] >= 0, data.tolerance
         )
-        near, weights = differences[:, :-1], normalised(masses[:, :-1])
+        near, weights = differences[:, :-1], normalized(masses[:, :-1])
         roots = np.sqrt(weights)
         A = near * roots[:, :, None]
         is_sharp = (
@@ -251,7 +251,7 @@ class _Block:
         log_counts = np.log(data.counts[here])[:, None]
         return cls(
             here.start,
-            neighbours,
+            neighbors,
             factors,
             np.einsum("ijk,ik->ij", near, X[here]),
             is_direct,
@@ -278,13 +278,13 @@ class _Block:
         if self.is_direct:
             Zt = np.ascontiguousarray(Z.T)
             loops.left_out_by_differences(
-                self.first, start, places, X, Zt, self.neighbours, self.factors,
+                self.first, start, places, X, Zt, self.neighbors, self.factors,
                 *models,
             )  # fmt: skip
             return
         loops.left_out_by_products(
             X @ Z.T, self.first, start, places, X, np.einsum("ij,ij->i", X, X),
-            Z, np.einsum("ij,ij->i", Z, Z), self.neighbours, self.offsets,
+            Z, np.einsum("ij,ij->i", Z, Z), self.neighbors, self.offsets,
             self.factors, *models,
         )  # fmt: skip
 

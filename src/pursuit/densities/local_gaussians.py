@@ -98,7 +98,7 @@ class LocalGaussians:
     def offsets(self) -> np.ndarray:
         """(x_j - x_i)·x_i for the neighbors j of every center i, (l, K)."""
         offsets = np.empty(self.neighbors.weights.shape)
-        for here in self.blocks_of_centres(_WORKING):
+        for here in self.blocks_of_centers(_WORKING):
             near = self.X[self.neighbors.indices[here]] - self.X[here, None]
             offsets[here] = np.einsum("ijk,ik->ij", near, self.X[here])
         return offsets
@@ -119,7 +119,7 @@ class LocalGaussians:
                     part.log_heights,
                 )
 
-        blocks = self.blocks_of_centres(_WORKING)
+        blocks = self.blocks_of_centers(_WORKING)
         n_threads = min(self.n_threads, allowed_threads())
         deal(work, blocks, min(n_threads, len(blocks)))
         return kept
@@ -170,7 +170,7 @@ class LocalGaussians:
             return False
         return any(
             squared_sizes(self.spreads(here)).max() > limit
-            for here in self.blocks_of_centres(_WORKING)
+            for here in self.blocks_of_centers(_WORKING)
         )
 
     @property
@@ -185,25 +185,25 @@ class LocalGaussians:
 
     # -- factors -------------------------------------------------------------------
 
-    def factors(self, centres: slice) -> Factors:
+    def factors(self, centers: slice) -> Factors:
         """Return the factors of some centers, O(K² n + K³) each."""
-        height = centres.stop - centres.start
+        height = centers.stop - centers.start
         values = np.zeros((height, *self.factor_shape))
         log_dets = np.full(height, self.X.shape[1] * np.log(self.variance))
         if self.n_directions > 0 and self.is_direct:
-            self._direct(self.spreads(centres), values, log_dets)
+            self._direct(self.spreads(centers), values, log_dets)
         elif self.n_directions > 0:
-            self._from_products(self.spreads(centres), values, log_dets, centres)
-        log_heights = self.log_weights[centres] - 0.5 * (
+            self._from_products(self.spreads(centers), values, log_dets, centers)
+        log_heights = self.log_weights[centers] - 0.5 * (
             self.X.shape[1] * np.log(2.0 * np.pi) + log_dets
         )
         return Factors(values, log_heights)
 
-    def spreads(self, centres: slice) -> np.ndarray:
+    def spreads(self, centers: slice) -> np.ndarray:
         """Return A_i, the rows √w_ij (x_j - x_i), of some centers: (c, K, n)."""
         near = self.neighbors
-        A = self.X[near.indices[centres]] - self.X[centres, None]
-        A *= np.sqrt(near.weights[centres])[:, :, None]
+        A = self.X[near.indices[centers]] - self.X[centers, None]
+        A *= np.sqrt(near.weights[centers])[:, :, None]
         return A
 
     def _direct(self, A: np.ndarray, values: np.ndarray, log_dets: np.ndarray) -> None:
@@ -227,11 +227,11 @@ class LocalGaussians:
         A: np.ndarray,
         values: np.ndarray,
         log_dets: np.ndarray,
-        centres: slice,
+        centers: slice,
     ) -> None:
         G = A @ A.transpose(0, 2, 1)
         n, d, width = self.X.shape[1], self.n_directions, A.shape[1]
-        roots = np.sqrt(self.neighbors.weights[centres])[:, None]
+        roots = np.sqrt(self.neighbors.weights[centers])[:, None]
         if self.is_full:
             loops.inverse_cholesky(G, self.variance, log_dets, values)
             d = width
@@ -264,11 +264,11 @@ class LocalGaussians:
         if self.kept is not None:
             self._add(Z, 0, self.kept, top, total)
         else:
-            for here in self.blocks_of_centres():
+            for here in self.blocks_of_centers():
                 self._add(Z, here.start, self.factors(here), top, total)
         return finished(top, total)
 
-    def blocks_of_centres(self, most: float = np.inf) -> list[slice]:
+    def blocks_of_centers(self, most: float = np.inf) -> list[slice]:
         """Return slices of centers whose factors fit a quarter of the memory.
 
         ``most`` is a further limit on the bytes of a slice.

@@ -108,7 +108,7 @@ def kernel_values(
     if values.size and values.min() < 0:
         raise ValueError(
             f"neighborhood={kernel!r} gives negative weights (down to "
-            f"{values.min():g}); a neighbourhood needs a kernel that is nowhere "
+            f"{values.min():g}); a neighborhood needs a kernel that is nowhere "
             "negative, such as Gaussian()."
         )
     return values

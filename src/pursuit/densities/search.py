@@ -2,8 +2,8 @@
 
 For one number of neighbors, all numbers of directions and all widths come from one
 pass (:mod:`pursuit.densities.left_out`). Widths are first compared on a coarse grid
-from below the typical distance of a nearest neighbour to the spread of the data, then
-beyond its ends where the best lies at one, then, for the best neighbours and
+from below the typical distance of a nearest neighbor to the spread of the data, then
+beyond its ends where the best lies at one, then, for the best neighbors and
 directions, on a fine grid around the best.
 
 Where rows lie in planes of fewer dimensions than there are features, overall or around
@@ -30,7 +30,7 @@ from .gaussians import EPS
 from .left_out import LeaveOneOut
 
 # Numbers of neighbors and of directions that are compared.
-NEIGHBOURS = (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
+NEIGHBORS = (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128)
 COMPONENTS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 23)
 # Maximum number of rows left out in turn; more change the choice very little.
 LEFT_OUT_ROWS = 1000
@@ -83,7 +83,7 @@ class Found:
     growth : float
         In how many dimensions the likelihood grows without bound; 0 if it does not.
     slope : float
-        How fast that of the best neighbours and directions rises with -log σ at the
+        How fast that of the best neighbors and directions rises with -log σ at the
         narrow end.
     """
 
@@ -120,7 +120,7 @@ def log_peak(width: float) -> float:
 
 def search(
     make: Callable[[int | None], LeaveOneOut],
-    neighbours: tuple[int | None, ...],
+    neighbors: tuple[int | None, ...],
     components: tuple[int | None, ...],
     bandwidth: float | None,
     rows: np.ndarray,
@@ -132,7 +132,7 @@ def search(
     ----------
     make : callable
         ``make(k)`` returns the training set with k neighbors.
-    neighbours, components : tuple of int or None
+    neighbors, components : tuple of int or None
         Numbers to compare, neighbors in ascending order.
     bandwidth : float or None
         σ, if given.
@@ -144,8 +144,8 @@ def search(
     growth = 0.0
     n_without = 0
     widths = np.array([bandwidth])
-    with Progress(len(neighbours) + 2, "neighbours", verbose, "number") as bar:
-        for n_done, k in enumerate(neighbours):
+    with Progress(len(neighbors) + 2, "neighbors", verbose, "number") as bar:
+        for n_done, k in enumerate(neighbors):
             data = make(k)
             if bandwidth is None and not trials:
                 base, highest = scale(data.X, rows)
@@ -160,9 +160,9 @@ def search(
         if bandwidth is None:
             trials += _beyond(make, trials, widths, rows)
             growth = _growth(trials)
-            bar.show(len(neighbours) + 1, best=_best(trials, growth).score)
+            bar.show(len(neighbors) + 1, best=_best(trials, growth).score)
             trials += _finer(make, trials, growth, rows)
-        bar.show(len(neighbours) + 2, best=_best(trials, growth).score)
+        bar.show(len(neighbors) + 2, best=_best(trials, growth).score)
     best = _best(trials, growth)
     curve = _curves(trials)[best.n_neighbors, best.n_components]
     return Found(best, trials, growth, slope_at_the_end(curve))
@@ -263,7 +263,7 @@ def _best(trials: list[Trial], growth: float = 0.0) -> Trial:
 
 
 def _curves(trials: list[Trial]) -> dict[tuple[int | None, int | None], _Curve]:
-    """Return the widths and scores of each pair of neighbours and directions."""
+    """Return the widths and scores of each pair of neighbors and directions."""
     curves: dict[tuple[int | None, int | None], _Curve] = {}
     for t in trials:
         pair = t.bandwidth, t.score
@@ -277,9 +277,9 @@ def _growth(trials: list[Trial]) -> float:
     return growth_without_bound(mine, curves.values())
 
 
-def neighbour_candidates(n_rows: int) -> tuple[int, ...]:
+def neighbor_candidates(n_rows: int) -> tuple[int, ...]:
     """Return the numbers of neighbors to compare on this many rows."""
-    return tuple(k for k in NEIGHBOURS if k <= max(n_rows - 2, 2))
+    return tuple(k for k in NEIGHBORS if k <= max(n_rows - 2, 2))
 
 
 def scale(X: np.ndarray, rows: np.ndarray) -> tuple[float, int]:

@@ -24,7 +24,7 @@ _sums = {"contract", "reassoc", "nsz"}
 
 @njit(nogil=True, cache=True, fastmath=_sums)
 def _criterion(
-    K: np.ndarray, w: np.ndarray, Z: np.ndarray, scaled: bool, centred: bool
+    K: np.ndarray, w: np.ndarray, Z: np.ndarray, scaled: bool, centered: bool
 ) -> float:
     """Return the criterion to minimize, given the values K of the function.
 
@@ -33,7 +33,7 @@ def _criterion(
     centered already).
     """
     mean = 0.0
-    if scaled and centred:
+    if scaled and centered:
         first, total = 0.0, 0.0
         for j in range(K.shape[0]):
             first += w[j] * K[j]
@@ -68,11 +68,11 @@ def _value(
     w: np.ndarray,
     Z: np.ndarray,
     scaled: bool,
-    centred: bool,
+    centered: bool,
     K: np.ndarray,
 ) -> float:
     _gaussian(d, math.exp(log_gamma), K)
-    return _criterion(K, w, Z, scaled, centred)
+    return _criterion(K, w, Z, scaled, centered)
 
 
 @njit(nogil=True, cache=True)
@@ -83,7 +83,7 @@ def best_width(
     low: float,
     high: float,
     scaled: bool,
-    centred: bool,
+    centered: bool,
     K: np.ndarray,
 ) -> float:
     """Return the gamma between ``low`` and ``high`` that minimizes the criterion.
@@ -99,12 +99,12 @@ def best_width(
     Z : ndarray of shape (T, m)
         Signs (+1 for the center's class) or targets; overwritten.
     low, high : float
-    scaled, centred : bool
+    scaled, centered : bool
         As in `_criterion`.
     K : ndarray of shape (m,)
         Scratch.
     """
-    if scaled and centred:
+    if scaled and centered:
         for t in range(Z.shape[0]):
             Z[t] -= (w * Z[t]).sum() / w.sum()
     a, b = math.log(low), math.log(high)
@@ -119,30 +119,30 @@ def best_width(
             else:
                 K *= K
                 n_squares += 1
-            value = _criterion(K, w, Z, scaled, centred)
+            value = _criterion(K, w, Z, scaled, centered)
             if value < best - _TIE * abs(best) or best == np.inf:
                 best_x, best = x, value
             x += _LN2
-    value = _value(b, d, w, Z, scaled, centred, K)
+    value = _value(b, d, w, Z, scaled, centered, K)
     if value < best - _TIE * abs(best):
         best_x, best = b, value
     left, right = max(a, best_x - 0.5 * _LN2), min(b, best_x + 0.5 * _LN2)
     u = right - _GOLDEN * (right - left)
     v = left + _GOLDEN * (right - left)
-    fu = _value(u, d, w, Z, scaled, centred, K)
-    fv = _value(v, d, w, Z, scaled, centred, K)
+    fu = _value(u, d, w, Z, scaled, centered, K)
+    fv = _value(v, d, w, Z, scaled, centered, K)
     while right - left > _PRECISION:
         if fu <= fv + _TIE * abs(fv):
             right, v, fv = v, u, fu
             u = right - _GOLDEN * (right - left)
-            fu = _value(u, d, w, Z, scaled, centred, K)
+            fu = _value(u, d, w, Z, scaled, centered, K)
         else:
             left, u, fu = u, v, fv
             v = left + _GOLDEN * (right - left)
-            fv = _value(v, d, w, Z, scaled, centred, K)
+            fv = _value(v, d, w, Z, scaled, centered, K)
     # Compare with the ends and the grid, so that a minimum at a bound stays there.
     middle = 0.5 * (left + right)
-    value = _value(middle, d, w, Z, scaled, centred, K)
+    value = _value(middle, d, w, Z, scaled, centered, K)
     is_lower = value < best - _TIE * abs(best)
     return math.exp(middle if is_lower else best_x)
 
@@ -179,7 +179,7 @@ def widths(
     low: float,
     high: float,
     scaled: bool,
-    centred: bool,
+    centered: bool,
     out: np.ndarray,
 ) -> None:
     """Write the best gamma for each center and each draw; NaN if it is undetermined.
@@ -231,5 +231,5 @@ def widths(
             out[i, draw] = np.nan
             if is_mixed:
                 out[i, draw] = best_width(
-                    d[:m], w[:m], Z[:, :m], low, high, scaled, centred, K[:m]
+                    d[:m], w[:m], Z[:, :m], low, high, scaled, centered, K[:m]
                 )

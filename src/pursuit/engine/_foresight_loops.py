@@ -30,7 +30,7 @@ def fold(A, signs, Z):
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER | {"nnan"})
-def quantise(A, Z, scale):
+def quantize(A, Z, scale):
     """Write the rows of ``A`` as 8-bit integers ``Z`` times ``scale``.
 
     Rows that are nearly zero or not finite get the scale 0.

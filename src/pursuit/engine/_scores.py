@@ -15,7 +15,7 @@ from .ties import first_largest
 NOISE = 4e-16
 
 # Share of the squared norm below which a centered atom is only round-off.
-_CENTRED = 1e-14
+_CENTERED = 1e-14
 
 
 class Scores:
@@ -61,9 +61,9 @@ class Scores:
         self.c = np.ascontiguousarray(correlations[:n_targets])
         self.norms = squares + problem.alpha
         if problem.fit_intercept:
-            centred = squares - correlations[-1] ** 2
-            centred[centred <= _CENTRED * squares] = 0.0
-            self.norms = centred + problem.alpha
+            centered = squares - correlations[-1] ** 2
+            centered[centered <= _CENTERED * squares] = 0.0
+            self.norms = centered + problem.alpha
         self.e = self.norms.copy()
         self.is_open = problem.candidates & (self.norms > 0)
         self.gain = np.zeros(n_atoms)

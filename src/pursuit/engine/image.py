@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._foresight_loops import fold, quantise, round_to, scan
+from ._foresight_loops import fold, quantize, round_to, scan
 
 # Minimum number of numbers per atom for an image to be useful.
 _SHORTEST = 16
@@ -61,7 +61,7 @@ class Image:
 
     def add(self, part: slice, A: np.ndarray) -> None:
         """Add the atoms ``part``, which are the rows of ``A``."""
-        quantise(self._folded(A), self._Z[part], self._scale[part])
+        quantize(self._folded(A), self._Z[part], self._scale[part])
 
     def _folded(self, A: np.ndarray) -> np.ndarray:
         if self._is_whole:

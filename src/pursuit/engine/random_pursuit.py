@@ -100,8 +100,8 @@ class RandomPursuit(Pursuit):
         const = (U * self._w) @ self.Q[: self._offset].T
         norms = np.einsum("ij,ij,j->i", U, U, self._w) - (const**2).sum(axis=1)
         norms += problem.alpha
-        U, h = self._orthogonalise(U)
-        U, more = self._orthogonalise(U)
+        U, h = self._orthogonalize(U)
+        U, more = self._orthogonalize(U)
         h += more
         squared = np.einsum("ij,ij,j->i", U, U, self._w) + problem.alpha
         C = [self._correlation(u, int(k)) for u, k in zip(U, drawn, strict=True)]
@@ -115,7 +115,7 @@ class RandomPursuit(Pursuit):
             return None
         return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
 
-    def _orthogonalise(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _orthogonalize(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Project the span out of the rows of ``U``; return also the coefficients."""
         is_orthogonal = self.problem.is_orthogonal
         Q = self.Q[: self._basis_size if is_orthogonal else self._offset]

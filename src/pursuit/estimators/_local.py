@@ -394,7 +394,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             if np.any(hoods.count.sum(axis=1) == 0):
                 raise ValueError(
                     "graph has rows without any reference point: every point needs at "
-                    "least one neighbour beside itself and its copies."
+                    "least one neighbor beside itself and its copies."
                 )
             return hoods
 

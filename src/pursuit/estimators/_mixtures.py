@@ -36,7 +36,7 @@ from pursuit.densities.search import (
     TOLERANCE,
     as_table,
     grid_octaves,
-    neighbour_candidates,
+    neighbor_candidates,
     scale,
     search,
     warn_of_degeneracy,
@@ -48,7 +48,7 @@ from ._inputs import validate_data
 from ._weights import check_sample_weight
 
 # Numbers of neighbors that `tuning_grid` offers.
-GRID_NEIGHBOURS = (8, 16, 32)
+GRID_NEIGHBORS = (8, 16, 32)
 
 # σ if the data have no scale: a single row, or all rows equal.
 _NO_SCALE = 1.0
@@ -147,7 +147,7 @@ class LocalGaussianMixture(ScoredDensity):
         n_rows = len(data.X)
         is_constant = data.is_constant
         self.search_: list[dict[str, Any]] = []
-        ks = (0,) if d == 0 else _neighbours(k, n_rows, self._kernel is not None)
+        ks = (0,) if d == 0 else _neighbors(k, n_rows, self._kernel is not None)
         ds = _components(d, int((~is_constant).sum()))
         unit = data.coordinates.unit
         given = None if _is_auto(sigma) else sigma / unit
@@ -257,7 +257,7 @@ class LocalGaussianMixture(ScoredDensity):
             base *= data.coordinates.unit
         values: dict[str, list[Any]] = {
             "bandwidth": [float(base * 2.0**e) for e in grid_octaves(-2, 3, highest)],
-            "n_neighbors": [k for k in GRID_NEIGHBOURS if k < len(data.X)] or [1],
+            "n_neighbors": [k for k in GRID_NEIGHBORS if k < len(data.X)] or [1],
             "n_components": [1, 2, 4, None],
         }
         mine = self.get_params(deep=False)
@@ -302,9 +302,9 @@ def _kernel(neighborhood: Any, X: np.ndarray, weight: np.ndarray) -> Kernel | No
     return kernel
 
 
-def _neighbours(k: Any, n_rows: int, is_soft: bool) -> tuple[int | None, ...]:
+def _neighbors(k: Any, n_rows: int, is_soft: bool) -> tuple[int | None, ...]:
     if _is_auto(k):
-        return (None,) if is_soft else neighbour_candidates(n_rows)
+        return (None,) if is_soft else neighbor_candidates(n_rows)
     return (k,)
 
 

@@ -54,7 +54,7 @@ def check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
     if not is_whole(every, 1):
         raise ValueError(
             f"backfit_every={every!r} must be a whole number of at least 1: after how "
-            "many steps all coefficients are optimised again."
+            "many steps all coefficients are optimized again."
         )
     if estimator.selection != "loo":
         return

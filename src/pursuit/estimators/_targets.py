@@ -34,7 +34,7 @@ def as_numbers(y: Any) -> Any:
         ) from error
 
 
-def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> None:
+def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centered: bool) -> None:
     """Raise a ValueError if sums of squares of the targets over- or underflow.
 
     Parameters
@@ -42,7 +42,7 @@ def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> N
     Y : ndarray of shape (n, T)
         Targets of the rows of positive weight.
     weight : ndarray
-    is_centred : bool
+    is_centered : bool
         Whether a constant is fitted, so that only differences matter.
     """
     largest = float(np.abs(Y).max())
@@ -52,7 +52,7 @@ def check_target_scale(Y: np.ndarray, weight: np.ndarray, is_centred: bool) -> N
             f"y holds values up to {largest:.3g}, whose squares overflow: scale it "
             "down, for instance with TransformedTargetRegressor and StandardScaler."
         )
-    spread = float(np.ptp(Y, axis=0).max()) if is_centred else largest
+    spread = float(np.ptp(Y, axis=0).max()) if is_centered else largest
     if 0 < spread < SMALLEST_TO_SQUARE:
         raise ValueError(
             f"y varies by {spread:.3g} at most, whose square underflows: scale it up, "

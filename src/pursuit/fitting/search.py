@@ -2,7 +2,7 @@
 
 One after the other: a few widths at the middle ridge, and further ones for as long as
 the error falls; then all ridges at the best width, and smaller ones for as long as
-the error falls; then its neighbours at the best ridge.  In trials this chose as well as
+the error falls; then its neighbors at the best ridge.  In trials this chose as well as
 the whole grid, for a fraction of its pursuits.
 """
 

@@ -184,8 +184,8 @@ def robust_scale(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     This is the median absolute deviation in units of a normal standard deviation; the
     mean absolute deviation if more than half of the targets are equal; 1 if all are.
     """
-    centre = np.array([lower_quantile(row, weight, 0.5) for row in y])[:, None]
-    deviations = np.abs(y - centre)
+    center = np.array([lower_quantile(row, weight, 0.5) for row in y])[:, None]
+    deviations = np.abs(y - center)
     scale = _NORMAL * np.array([lower_quantile(d, weight, 0.5) for d in deviations])
     mean = (deviations @ weight) / weight.sum()
     scale = np.where(scale > 0, scale, mean)

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ._hyperplanes import append, centre
+from ._hyperplanes import append, center
 from ._vectors import REORDER, add, differences, dot
 
 # Steps of conjugate gradients after which a class is left to the exact computation.
@@ -97,7 +97,7 @@ def hyperplane_bounds(
                 out[i, c] = np.inf
                 continue
             differences(R, index[i, c, :n], X[i], unit, P)
-            centre(P, n, t)
+            center(P, n, t)
             n = append(tangents[spot[i, c]], unit, P, n)
             low, high = _bounded(
                 P, n, t, penalty, limit * (1.0 + precision), precision, p, q, r, s, a

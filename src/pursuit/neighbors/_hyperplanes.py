@@ -26,7 +26,7 @@ _ZERO = 1e-30
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def centre(P, n, t):
+def center(P, n, t):
     """Center the first ``n`` rows at their mean; ``t`` is the vector from it to x."""
     t[:] = 0
     for k in range(n):
@@ -163,7 +163,7 @@ def _directions(R, rows, tangents, x, n_components, is_plain, P, t):
         for k in range(n):
             add(P[k], 1.0, t)
     else:
-        centre(P, n, t)
+        center(P, n, t)
     if n_components > 0.0:
         n = _principal(P, n, n_components)
     if tangents.shape[0] > 0:

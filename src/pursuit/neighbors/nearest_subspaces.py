@@ -123,7 +123,7 @@ class NearestSubspace:
         ``more`` is the number of bytes that the caller needs for each row.
         """
         step = self._rows(n_neighbors, more)
-        with Progress(len(X), "neighbours", self.verbose, "point") as progress:
+        with Progress(len(X), "neighbors", self.verbose, "point") as progress:
             for start in range(0, len(X), step):
                 rows = slice(start, min(start + step, len(X)))
                 hoods = find(rows, n_neighbors)

@@ -107,7 +107,7 @@ class ClassSearch:
                 nearest[here, c] = distance[:, 0] if k else np.inf
         if np.any(count.sum(axis=1) == 0):
             raise ValueError(
-                f"search={self._finders[0]!r} found no neighbour at all for some "
+                f"search={self._finders[0]!r} found no neighbor at all for some "
                 "points: every point needs at least one."
             )
         return Neighborhoods(index, count, nearest)

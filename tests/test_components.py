@@ -548,7 +548,7 @@ def indefinite(A, B):
         ({"kernel": lambda A, B: A @ (B + 1.0).T}, "not symmetric"),
         ({"kernel": indefinite}, "^kernel=.* is not positive semi-definite"),
         ({"kernel": "sigmoid"}, "^kernel=Sigmoid.* is not positive.* such as 'rbf'"),
-        ({"gamma": 0}, "^gamma=0 must be .* or 'auto' or None"),
+        ({"gamma": 0}, "^gamma=0 must be .* or None or 'median'"),
         ({"kernel": lambda A, B: -(A @ B.T)}, "must be positive semi-definite"),
         ({"kernel": lambda A, B: 0.0 * (A @ B.T)}, "not zero on all rows"),
         ({"kernel": 3}, "kernel=3 must be a name"),

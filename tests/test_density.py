@@ -603,8 +603,8 @@ def test_narrower_widths_take_one_pass(monkeypatch):
         n_widths.append(len(models.variances))
         return log_densities(self, models, rows)
 
-    log_densities = left_out.LeftOut.log_densities
-    monkeypatch.setattr(left_out.LeftOut, "log_densities", spy)
+    log_densities = left_out.LeaveOneOut.log_densities
+    monkeypatch.setattr(left_out.LeaveOneOut, "log_densities", spy)
     X = np.random.default_rng(0).standard_normal((50, 2))
     model = ManifoldParzen(8).fit(np.column_stack([X, X.sum(axis=1)]))
     assert len(n_widths) == 3  # the grid, beyond it, around the best

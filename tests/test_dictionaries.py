@@ -239,7 +239,7 @@ def test_sizes_on_the_path(data, dictionary):
 def test_searches_and_losses(data, dictionary):
     X, y = data
     model = KMPRegressor(dictionary=dictionary, max_support=10, cv=3).fit(X, y)
-    assert len({row["alpha"] for row in model.search_}) == 5
+    assert len({row["alpha"] for row in model.search_}) >= 5
     assert model.score(X, y) >= 0.0
     labels = classes_of(y)
     for loss in ("logistic", "squared-hinge"):

@@ -137,8 +137,8 @@ def kpca_curve(
 ) -> BoundCurve:
     """Return the bound by eigenvalues at 0, 1, ... components of a kernel matrix.
 
-    Each value is the lowest of :func:`kpca_eigenvalues` up to its size; ``terms`` of
-    the curve are these before the minimum is taken.
+    Each value is the lowest of :func:`kpca_eigenvalues` up to its size, and assumes
+    what that does; ``terms`` of the curve are these before the minimum is taken.
 
     Parameters
     ----------

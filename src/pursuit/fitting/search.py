@@ -27,8 +27,9 @@ from .curves import Curve, Folds, SearchInterrupted, separate_curves, shared_cur
 from .engines import Workbench, workbench
 from .plan import Plan
 
-# How many times smaller the next ridge is, where the smallest was the best.
-_SMALLER = 10.0
+# How many times smaller the next ridge is if the smallest was the best, and by which
+# share of the error the smallest must be better than the next one.
+_SMALLER, _CLEAR = 10.0, 0.002
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +121,14 @@ def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Function
 
 
 def _below_best(plan: Plan, trials: list[Trial]) -> float | None:
-    """Return a smaller ridge, if the best one is the smallest that was tried."""
-    smallest = min(trial.alpha for trial in trials)
-    alpha = smallest / _SMALLER
-    is_next = lowest(trials).alpha == smallest and alpha >= plan.least_alpha
-    return alpha if is_next else None
+    """Return a smaller ridge, if the best one is the smallest and clearly so."""
+    best = lowest(trials)
+    same = [trial for trial in trials if trial.dictionary is best.dictionary]
+    smallest, following = sorted(same, key=lambda trial: trial.alpha)[:2]
+    is_clear = best.error < following.error - _CLEAR * abs(following.error)
+    alpha = best.alpha / _SMALLER
+    goes_on = smallest is best and is_clear and alpha >= plan.least_alpha
+    return alpha if goes_on else None
 
 
 # -- comparing ---------------------------------------------------------------------

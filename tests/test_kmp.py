@@ -803,8 +803,15 @@ def test_interrupts_of_compiled_functions_are_interrupts():
         except KeyboardInterrupt as error:
             raise SystemError("returned a result with an exception set") from error
 
-    with pytest.raises(KeyboardInterrupt), _interrupts.plain_interrupts():
-        unpack()
+    def call():
+        try:
+            unpack()
+        except SystemError as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    for compiled in (unpack, call):
+        with pytest.raises(KeyboardInterrupt), _interrupts.plain_interrupts():
+            compiled()
     with pytest.raises(SystemError), _interrupts.plain_interrupts():
         raise SystemError
 

@@ -630,9 +630,16 @@ def test_functions_that_cannot_be_squared_are_told(make, how, factor, selection)
 def test_a_feature_that_rules_the_distances_is_told():
     wide = X * np.array([1.0] * (X.shape[1] - 1) + [1e10])
     y = np.random.default_rng(0).standard_normal(len(X))
-    with pytest.warns(UserWarning, match="One feature varies.*StandardScaler"):
-        model = KMPRegressor().fit(wide, y)
-    assert model.n_support_ == 0
+    for some in (wide, wide[:, -2:]):
+        with pytest.warns(UserWarning, match="One feature varies.*StandardScaler"):
+            model = KMPRegressor().fit(some, y)
+        assert model.n_support_ == 0
+
+
+@both
+def test_weights_too_small_for_sums_are_told(make):
+    with pytest.raises(ValueError, match="sample_weight has values up to 1e-200 only"):
+        make(**FAST).fit(X, Y[make], np.full(len(X), 1e-200))
 
 
 @both

@@ -418,6 +418,32 @@ def test_quick_scores_are_those_of_scikit_learn(name, weighted, rng):
     assert QUICK_SCORERS[name](model, None, y, **how) == pytest.approx(wanted)
 
 
+def test_scores_that_do_not_suit_are_as_scikit_learn_has_them(numbers, moons):
+    with pytest.raises(ValueError, match="continuous"):
+        KMPRegressor(scoring="accuracy", **FIXED).fit(*numbers)
+    X, y = moons
+    how = {**FIXED, "scoring": "neg_mean_squared_error", "max_support": 12}
+    assert KMPClassifier(**how).fit(X, y == y[0]).n_support_ > 0
+    with pytest.raises(ValueError):
+        KMPClassifier(**how).fit(X, np.where(y == y[0], "one", "other"))
+
+
+def test_an_interrupt_while_a_step_is_judged_leaves_a_whole_path(moons):
+    calls = []
+
+    def scorer(model, X, y):
+        calls.append(len(X))
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return model.score(X, y)
+
+    how = {"gamma": 0.3, "alpha": 0.01, "selection": "validation"}
+    model = KMPClassifier(loss="logistic", scoring=scorer, **how)
+    with pytest.warns(UserWarning, match="interrupted after"):
+        model.fit(*moons)
+    assert model.truncate(len(model.path_)).n_support_ == len(model.path_) > 0
+
+
 def test_a_constant_model_scores_as_chance(moons):
     """What it predicts must not betray the targets by rounding."""
     X, y = moons

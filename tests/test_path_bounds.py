@@ -202,6 +202,8 @@ def test_regressor_by_bound(diabetes, loss):
     assert model.n_support_ == curve.best_size > 0
     short = KMPRegressor(selection="bound", patience=2, **how).fit(X, y)
     assert len(short.path_) < len(model.path_)
+    assert short.path_.stop_reason == "patience"
+    assert short.stop_reason_.startswith("patience")
 
 
 def test_widths_are_compared_by_folds(iris):

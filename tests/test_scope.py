@@ -304,3 +304,13 @@ def test_small_weights_mean_their_ratios_only(data, factor):
     other = KMPRegressor(max_support=20).fit(X, y, factor * weight)
     np.testing.assert_array_equal(other.support_, model.support_)
     np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-6)
+
+
+def test_small_weights_of_repeated_rows_mean_their_ratios_only():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((6, 2)), 40, axis=0)
+    y = X[:, 0] + 0.5 * rng.standard_normal(240)
+    models = [KMPRegressor().fit(X, y, np.full(240, w)) for w in (1.0, 1 / 40, 1e-6)]
+    # Six rows of 40 copies each: with 1 / 40 every row weighs 1.
+    np.testing.assert_array_equal(models[1].support_, models[2].support_)
+    np.testing.assert_allclose(models[1].predict(X), models[2].predict(X), rtol=1e-6)

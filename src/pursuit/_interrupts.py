@@ -23,11 +23,15 @@ def is_repeated() -> bool:
 def plain_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt for what a compiled function makes of one.
 
-    An interrupt that comes while its arguments are unpacked ends in a SystemError.
+    An interrupt that comes while its arguments are unpacked ends in a SystemError, or
+    in a chain of them.
     """
     try:
         yield
     except SystemError as error:
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+        cause: BaseException | None = error
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, KeyboardInterrupt):
             raise KeyboardInterrupt from None
         raise

@@ -138,7 +138,7 @@ class LossPursuit(Steps):
             self._renew_metric()
         self._scale = objective.value(self.F)
         self._start_energy = self._energy()
-        self._record()
+        self._record(0)
         if self._is_flat():
             self.stop_reason = "exact"
 
@@ -333,8 +333,9 @@ class LossPursuit(Steps):
             self._improve(*orthonormal(self.C[places], self._metric), places)
             self._newton.forget()
         self.chosen[n], self.gains[n] = k, gain
+        # Only a step that is recorded as a whole counts: an interrupt may come.
+        self._record(n + 1)
         self.n_steps = n + 1
-        self._record()
 
     def _improve(
         self, B: np.ndarray, R: np.ndarray, places: list[int] | None = None
@@ -349,12 +350,13 @@ class LossPursuit(Steps):
         columns = slice(0, len(B)) if places is None else places
         self._coef[:, columns] += solved(R, theta)
 
-    def _record(self) -> None:
-        problem, n = self.problem, self.n_steps
+    def _record(self, n: int) -> None:
+        """Record the model of ``n`` steps."""
+        problem = self.problem
         losses = self._objective.at(self.F).losses
         self.errors[n] = losses @ problem.weight, losses @ problem.held_out
         self._judge(n, self.F[:, self._held_out])
-        self.coefs.append(self._coef[:, : self._basis_size].copy())
+        self.coefs.append(self._coef[:, : self._offset + n].copy())
 
     # -- the result ----------------------------------------------------------------
 

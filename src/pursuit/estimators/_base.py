@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
@@ -152,7 +152,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         return Score(self._scorer(), self._with_values, X, np.asarray(y))
 
     def _scorer(self) -> Callable[..., float]:
-        if isinstance(self.scoring, str) and self.scoring in QUICK_SCORERS:
+        # Quick ones do not check whether they suit the targets.
+        quick = {"accuracy"} if is_classifier(self) else {*QUICK_SCORERS} - {"accuracy"}
+        if isinstance(self.scoring, str) and self.scoring in quick:
             return QUICK_SCORERS[self.scoring]
         try:
             return cast(Callable[..., float], check_scoring(self, scoring=self.scoring))

@@ -75,9 +75,9 @@ def _warn_if_narrow(values: np.ndarray) -> None:
 def _warn_if_one_feature_rules(X: Any) -> None:
     if sparse.issparse(X):
         return
-    spreads = X.std(axis=0)
+    spreads = np.sort(X.std(axis=0))
     spreads = spreads[spreads > 0]
-    ratio = spreads.max() / np.median(spreads) if len(spreads) > 1 else 1.0
+    ratio = spreads[-1] / spreads[-2] if len(spreads) > 1 else 1.0
     if ratio > _RULING:
         warn(
             "The model has no support points: on held-out rows nothing was better than "

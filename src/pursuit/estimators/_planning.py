@@ -51,6 +51,9 @@ CV_ROWS = 10_000
 # at least two candidates for each step.
 AUTO_CANDIDATES, AUTO_VALUES = 10_000, 5 * 10**8
 
+# Sums of values with smaller weights underflow.
+_SMALLEST_WEIGHT = 1e-120
+
 # Added to the seed of the folds (which is smaller) to get another seed for the turns.
 _TURNS = 1 << 32
 
@@ -105,6 +108,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     dictionaries = learned(dictionary, sample)
     first = _middle_three(len(dictionaries))
     middle = dictionaries[first[len(first) // 2]]
+    unit = _unit(task.weight, len(distinct))
     alphas, least_alpha = _alphas(estimator.alpha, task, middle, len(distinct))
     selection = _selection(estimator, len(distinct))
     compares = len(dictionaries) * len(alphas) > 1
@@ -118,7 +122,7 @@ def make_plan(estimator: Any, task: Task) -> Plan:
         sites=Sites(set_of_row, sets_of_atoms(middle, set_of_row)),
         labels=labels(middle),
         turns=np.append(turns, -1)[set_of_row],
-        folds=_folds(estimator, task, contents, selection, seed, compares),
+        folds=_folds(estimator, task, contents, selection, seed, compares, unit),
         has_own_folds=isinstance(estimator.cv, WHOLE) or selection == "validation",
         selection=selection,
         tolerance=_settings.tolerance(estimator.size_tolerance),
@@ -169,11 +173,12 @@ def _folds(
     selection: str | None,
     seed: int,
     compares: bool,
+    unit: float,
 ) -> list[np.ndarray]:
     """Return the folds; none if neither the size nor width and ridge need them."""
     if selection not in ("cv", "validation") and not compares:
         return []
-    y, weight, groups = task.folded, task.weight, task.groups
+    y, weight, groups = task.folded, task.weight / unit, task.groups
     return held_out_rows(
         estimator, contents, task.X, y, weight, groups, selection, seed, task.is_class
     )
@@ -246,10 +251,8 @@ def _alphas(
     # A kernel s times as large has coefficients s times as small.
     scale = dictionary.scale(task.X, task.weight)
     scale = scale if 0 < scale < np.inf else 1.0
-    total = float(task.weight.sum())
-    # Weights are numbers of rows; where these are small, only their ratios are meant.
-    unit = min(1.0, total / n_distinct)
-    n_rows = total / unit
+    unit = _unit(task.weight, n_distinct)
+    n_rows = float(task.weight.sum()) / unit
     is_squared = type(task.loss) is Squared
     if not is_squared:
         scale *= LOSS_RIDGE * _loss_unit(task.loss, task.Y, task.weight)
@@ -259,6 +262,19 @@ def _alphas(
     digits = LEAST_RIDGE if n_distinct > CV_ROWS else LEAST_TRIAL_RIDGE
     least = unit * scale * max(LEAST_ALPHA, 4 * digits * n_rows)
     return alphas, least if is_squared else alphas[0]
+
+
+def _unit(weight: np.ndarray, n_distinct: int) -> float:
+    """Return the weight of one row.
+
+    Weights are numbers of rows; if they are small, only their ratios are meant.
+    """
+    if weight.max() < _SMALLEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has values up to {weight.max():.3g} only, whose products "
+            "underflow: scale them up."
+        )
+    return min(1.0, float(weight.sum()) / n_distinct)
 
 
 def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:

@@ -157,7 +157,8 @@ def separate_curves(
             bench.pursuit(without(task, part, weight, folds.sites)) for task in tasks
         ]
         if not _run_in_batches(bench, pursuits):
-            raise SearchInterrupted([])
+            complete = [_curve(group) for group in groups if group]
+            raise SearchInterrupted(_by_ridge(complete, len(problems)))
         for group, p in zip(groups, pursuits, strict=True):
             group.append(p)
     return _by_ridge([_curve(group) for group in groups], len(problems))

@@ -114,9 +114,9 @@ def fit(
     if _chooses_own_size(plan):
         chosen = [_own_size(plan, p) for p in pursuits]
         paths = [
-            replace(path.truncate(end), stop_reason=path.stop_reason)
-            for path, (_, end) in zip(paths, chosen, strict=True)
+            _ended(path, end) for path, (_, end) in zip(paths, chosen, strict=True)
         ]
+        reasons = [path.stop_reason for path in paths]
         sizes = [size for size, _ in chosen]
     elif sizes is None:
         sizes = [len(path) for path in paths]
@@ -250,6 +250,13 @@ def _own_size(plan: Plan, p: Steps) -> tuple[int, int]:
     # One path has no standard errors over folds.
     curve = Curve(errors[:seen], np.zeros(seen))
     return curve.best(plan.tolerance), seen - 1
+
+
+def _ended(path: Path, size: int) -> Path:
+    """Return the path up to the size at which patience ended."""
+    was_cut_off = path.stop_reason in ("interrupted", "callback")
+    reason = path.stop_reason if was_cut_off or size == len(path) else "patience"
+    return replace(path.truncate(size), stop_reason=reason)
 
 
 def _is_cut_off(pursuits: list[Steps]) -> bool:

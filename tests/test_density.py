@@ -543,7 +543,7 @@ def test_local_density_searches_beyond_its_grid():
 @pytest.mark.parametrize(
     "column, reason",
     [
-        ([0.0, 0.0], "columns 2 .counted from 0. are constant"),
+        ([0.0, 0.0], "column 2 .counted from 0. is constant"),
         ([1.0, 1.0], "the rows lie in planes of fewer dimensions .by about 1.0."),
     ],
     ids=["constant", "sum"],

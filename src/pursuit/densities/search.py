@@ -231,8 +231,8 @@ def warn_of_degeneracy(growth: float, slope: float, is_constant: np.ndarray) -> 
     if len(columns) and slope + len(columns) > 0:
         named = ", ".join(map(str, columns[:_NAMED]))
         more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
-        words = ("column", "is") if len(columns) == 1 else ("columns", "are")
-        reasons.append(f"{words[0]} {named}{more} (from 0) {words[1]} constant")
+        which, are = ("column", "is") if len(columns) == 1 else ("columns", "are")
+        reasons.append(f"{which} {named}{more} (counted from 0) {are} constant")
     if growth > 0:
         reasons.append(
             "the rows lie in planes of fewer dimensions (by about "

@@ -14,7 +14,7 @@ dimensions, and L(σ) + g log σ, which leaves them out, is compared instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -263,13 +263,19 @@ def _best(trials: list[Trial], growth: float = 0.0) -> Trial:
     return trials[winner(widths, scores, growth)]
 
 
-def _curves(trials: list[Trial]) -> dict[tuple[int | None, int | None], _Curve]:
-    """Return the widths and scores of each pair of neighbors and directions."""
-    curves: dict[tuple[int | None, int | None], _Curve] = {}
-    for t in trials:
-        pair = t.bandwidth, t.score
-        curves.setdefault((t.n_neighbors, t.n_components), []).append(pair)
+def curves_of(scores: Iterable[tuple[Hashable, float, float]]) -> dict[Any, _Curve]:
+    """Return the widths and scores of each setting, from (setting, width, score)."""
+    curves: dict[Any, _Curve] = {}
+    for setting, width, score in scores:
+        curves.setdefault(setting, []).append((width, score))
     return curves
+
+
+def _curves(trials: list[Trial]) -> dict[Any, _Curve]:
+    """Return the widths and scores of each pair of neighbors and directions."""
+    return curves_of(
+        ((t.n_neighbors, t.n_components), t.bandwidth, t.score) for t in trials
+    )
 
 
 def _growth(trials: list[Trial]) -> float:

@@ -29,7 +29,8 @@ from .problem import Problem
 # Values in a block of rows (32 MiB of float64), and its minimum number of rows.
 _VALUES, _LEAST_ROWS = 1 << 22, 64
 
-Evaluate = Callable[[np.ndarray], np.ndarray]
+# Returns the values (M, n) of all atoms on given rows.
+EvaluateRows = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Products:
 
 
 def products(
-    evaluate: Evaluate,
+    evaluate: EvaluateRows,
     n_atoms: int,
     n_at_once: int,
     Y: np.ndarray,
@@ -126,7 +127,7 @@ class Moments:
 
     def __init__(
         self,
-        evaluate: Evaluate,
+        evaluate: EvaluateRows,
         n_atoms: int,
         n_features: int,
         problems: list[Problem],

@@ -13,6 +13,12 @@ from .pursuit import Pursuit
 from .ties import first_largest
 
 
+def _drawn(is_left: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return ``n`` of the atoms that are left, or all, in order."""
+    left = np.flatnonzero(is_left)
+    return np.sort(rng.choice(left, min(n, len(left)), replace=False))
+
+
 class RandomPursuit(Pursuit):
     """A pursuit under squared loss with a few new random candidates at each step.
 
@@ -46,13 +52,10 @@ class RandomPursuit(Pursuit):
         if self.n_steps == problem.max_steps:
             self.stop_reason = "max_support"
             return
-        left = np.flatnonzero(self._left)
-        if not len(left):
+        drawn = _drawn(self._left, self._n_candidates, self._rng)
+        if not len(drawn):
             self.stop_reason = self._why_none()
             return
-        drawn = np.sort(
-            self._rng.choice(left, min(self._n_candidates, len(left)), replace=False)
-        )
         found = self._best_of(drawn)
         if found is None:
             # None of the atoms drawn adds anything: do not draw them again.
@@ -133,7 +136,7 @@ class RandomLossPursuit(LossPursuit):
         n_candidates: int,
         rng: np.random.Generator,
     ) -> None:
-        self._n_drawn, self._rng = n_candidates, rng
+        self._n_candidates, self._rng = n_candidates, rng
         super().__init__(atoms, problem)
 
     needs_norms = False
@@ -152,12 +155,10 @@ class RandomLossPursuit(LossPursuit):
         """Choose the best of some random candidates."""
         if self.stop_reason is not None:
             return
-        left = np.flatnonzero(self._open)
-        if not len(left):
+        drawn = _drawn(self._open, self._n_candidates, self._rng)
+        if not len(drawn):
             self.stop_reason = self._why_none()
             return
-        n = min(self._n_drawn, len(left))
-        drawn = np.sort(self._rng.choice(left, n, replace=False))
         self._look_at(drawn)
         if self._pending is None:
             # None of the atoms drawn adds anything: do not draw them again.

@@ -109,8 +109,9 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     first = _middle_three(len(dictionaries))
     middle = dictionaries[first[len(first) // 2]]
     unit = _unit(task.weight, len(distinct))
-    alphas, least_alpha = _alphas(estimator.alpha, task, middle, len(distinct))
-    selection = _selection(estimator, len(distinct))
+    is_large = len(distinct) > CV_ROWS
+    alphas, least_alpha = _alphas(estimator.alpha, task, middle, unit, is_large)
+    selection = _selection(estimator, is_large)
     compares = len(dictionaries) * len(alphas) > 1
     n_bounded = len(task.Y) if task.is_shared else 1
     return Plan(
@@ -233,16 +234,16 @@ def _drawn_seed(rng: np.random.RandomState) -> int:
     return int(rng.randint(2**31 - 1))
 
 
-def _selection(estimator: Any, n_distinct: int) -> str | None:
+def _selection(estimator: Any, is_large: bool) -> str | None:
     """Return how the size is chosen: "cv" becomes "validation" on many rows."""
-    is_large = n_distinct > CV_ROWS and isinstance(estimator.cv, WHOLE)
-    if estimator.selection == "cv" and is_large:
+    has_own_folds = isinstance(estimator.cv, WHOLE)
+    if estimator.selection == "cv" and is_large and has_own_folds:
         return "validation"
     return estimator.selection
 
 
 def _alphas(
-    alpha: Any, task: Task, dictionary: Functions, n_distinct: int
+    alpha: Any, task: Task, dictionary: Functions, unit: float, is_large: bool
 ) -> tuple[list[float], float]:
     """Return the ridges to compare, or the one given, and the smallest to try."""
     alpha = number_from_zero("alpha", alpha, ("cv",))
@@ -251,7 +252,6 @@ def _alphas(
     # A kernel s times as large has coefficients s times as small.
     scale = dictionary.scale(task.X, task.weight)
     scale = scale if 0 < scale < np.inf else 1.0
-    unit = _unit(task.weight, n_distinct)
     n_rows = float(task.weight.sum()) / unit
     is_squared = type(task.loss) is Squared
     if not is_squared:
@@ -259,7 +259,7 @@ def _alphas(
     more = max(1.0, LEAST_RIDGE * n_rows / min(ALPHAS))
     alphas = [more * unit * scale * a for a in ALPHAS]
     # Large data are fitted by inner products, which need a larger ridge than trials.
-    digits = LEAST_RIDGE if n_distinct > CV_ROWS else LEAST_TRIAL_RIDGE
+    digits = LEAST_RIDGE if is_large else LEAST_TRIAL_RIDGE
     least = unit * scale * max(LEAST_ALPHA, 4 * digits * n_rows)
     return alphas, least if is_squared else alphas[0]
 

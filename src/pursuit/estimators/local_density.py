@@ -29,6 +29,7 @@ from pursuit.densities.search import (
     LEAST_GAIN,
     LEFT_OUT_ROWS,
     TOLERANCE,
+    curves_of,
     grid_octaves,
     growth_without_bound,
     log_peak,
@@ -277,11 +278,7 @@ class LocalGaussianDensity(ScoredDensity):
 
     def _curves(self) -> dict[float, list[tuple[float, float]]]:
         """Return the bandwidths and scores of each width."""
-        curves: dict[float, list[tuple[float, float]]] = {}
-        for row in self.search_:
-            pair = row["bandwidth"], row["score"]
-            curves.setdefault(row["width"], []).append(pair)
-        return curves
+        return curves_of((r["width"], r["bandwidth"], r["score"]) for r in self.search_)
 
     def _compare(self, width: float, sigmas: np.ndarray, rows: np.ndarray) -> None:
         """Add a width with each bandwidth to the table, by their left-out scores."""
@@ -331,6 +328,8 @@ class LocalGaussianDensity(ScoredDensity):
     @property
     def _varying(self) -> np.ndarray:
         """The rows without their constant columns, which say nothing of a width."""
+        if not self._is_constant.any():
+            return self._X
         return np.ascontiguousarray(self._X[:, ~self._is_constant])
 
     @property

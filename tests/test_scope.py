@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 from pursuit import KMPClassifier, KMPRegressor
 from pursuit.dictionaries import Features, ManyWidths, OneKernel
-from pursuit.estimators import _planning
-from pursuit.fitting import choice, scope
+from pursuit.estimators import _planning, _splits
+from pursuit.fitting import choice, engines, procedure, scope
 from pursuit.fitting.held_out import left_of
 
 
@@ -179,6 +179,49 @@ def test_sizes_are_chosen_with_all_functions_and_folds(data):
     )
 
 
+def test_as_many_folds_choose_the_size_as_hold_out_enough_rows(data, monkeypatch):
+    X, y = data
+    how = {"max_support": 20, "gamma": 0.3, "alpha": 0.1}
+    every = KMPRegressor(**how).fit(X, y)
+    monkeypatch.setattr(_splits, "ENOUGH_HELD_OUT", 100)
+    some = KMPRegressor(**how).fit(X, y)
+    assert len(np.unique(every.search_[0]["errors"] - some.search_[0]["errors"])) > 1
+    # Four of ten folds hold out 120 rows.
+    monkeypatch.setattr(_splits, "ENOUGH_HELD_OUT", 120)
+    again = KMPRegressor(**how).fit(X, y)
+    np.testing.assert_array_equal(again.search_[0]["errors"], some.search_[0]["errors"])
+    given = KFold(10)
+    monkeypatch.undo()
+    whole = KMPRegressor(cv=given, **how).fit(X, y)
+    monkeypatch.setattr(_splits, "ENOUGH_HELD_OUT", 100)
+    still = KMPRegressor(cv=given, **how).fit(X, y)
+    np.testing.assert_array_equal(
+        whole.search_[0]["errors"], still.search_[0]["errors"]
+    )
+
+
+@pytest.mark.parametrize("multiclass", ["shared", "ovr"])
+def test_inner_products_that_chose_the_size_serve_the_model(
+    data, monkeypatch, multiclass
+):
+    X, y = data
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    model = KMPClassifier(max_support=20, multiclass=multiclass)
+    kinds, make = [], procedure.final_pursuits
+
+    def final_pursuits(*given):
+        pursuits = make(*given)
+        kinds.append(type(pursuits[0]))
+        return pursuits
+
+    monkeypatch.setattr(procedure, "final_pursuits", final_pursuits)
+    values = model.fit(X, labels).decision_function(X)
+    monkeypatch.setattr(engines.Workbench, "suits_model", lambda *_: False)
+    again = model.fit(X, labels).decision_function(X)
+    assert kinds == [engines.GramPursuit, engines.Pursuit]
+    np.testing.assert_allclose(again, values, rtol=1e-6)
+
+
 @pytest.mark.parametrize("selection", ["validation", "loo", "bound", None])
 def test_other_rules_choose_as_if_width_and_ridge_had_been_given(data, selection):
     X, y = data
@@ -228,9 +271,9 @@ def test_every_class_has_its_own_size(data):
 
 def test_an_interrupted_choice_of_the_size(data, monkeypatch):
     def interrupted(*_):
-        raise choice.CutShort([])
+        raise choice.SearchInterrupted([])
 
-    monkeypatch.setattr(choice, "compare", interrupted)
+    monkeypatch.setattr(choice, "shared_curves", interrupted)
     with pytest.warns(UserWarning, match="choice of a size was interrupted"):
         model = KMPRegressor(max_support=20).fit(*data)
     assert model.n_support_ > 0
@@ -281,6 +324,20 @@ def test_ridges_grow_with_more_than_a_hundred_thousand_rows(data):
     ]
     model = KMPRegressor(max_support=5).fit(X, noise, np.full(300, 1e6 / 300))
     np.testing.assert_allclose(ridges(model), [1e-3, 1e-2, 1e-1, 1.0, 10.0])
+
+
+def test_ridges_of_other_losses_are_tried_outward_while_they_are_better(data):
+    X, y = data
+    for power in (1e-3, 1.0):
+        model = KMPRegressor(loss="huber", max_support=10, gamma=power).fit(X, y)
+        tried = {row["alpha"]: row["errors"].min() for row in model.search_}
+        alphas = sorted(tried)
+        np.testing.assert_allclose(np.diff(np.log10(alphas)), 1.0)
+        at = alphas.index(model.alpha_)
+        # Nothing beyond the next ridges was tried.
+        assert 3 <= len(alphas) <= 5
+        assert at + 2 >= len(alphas) or tried[alphas[at + 1]] <= tried[alphas[2]]
+        assert min(tried, key=tried.get) == model.alpha_
 
 
 def test_smaller_ridges_are_tried_while_they_are_better():

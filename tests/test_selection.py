@@ -310,14 +310,12 @@ class Bench:
         self.atoms, self.n_at_once = atoms, n_at_once
         self.pursuit = lambda problem: make(atoms, problem)
 
-    def with_products(self, *_):
-        return self
-
 
 def curves_of(atoms, problems, folds, alphas, n_at_once=100, make=Pursuit):
     rows = np.arange(atoms.n_rows)
     bench = Bench(atoms, n_at_once, make)
-    return shared_curves(bench, problems, Folds(folds, Sites(rows, rows)), alphas)
+    folds = Folds.of(folds, problems[0].weight, Sites(rows, rows))
+    return shared_curves(bench, problems, folds, alphas)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -9,7 +9,10 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from pursuit._parameters import WHOLE, probability
-from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
+from pursuit.fitting.folds import deal_repeated, enough_folds, hold_out, make_folds
+
+# Held-out rows that are enough to choose a size: of more folds only the first are used.
+ENOUGH_HELD_OUT = 5_000
 
 
 def check_groups(estimator: Any, groups: Any) -> None:
@@ -56,7 +59,7 @@ def held_out_rows(
         folds = deal_repeated(contents, y, weight, n_folds, seed)
         if folds is None:
             folds = make_folds(contents, y, weight, n_folds, seed, is_class)
-        return folds if len(folds) > 1 else []
+        return enough_folds(folds, weight, ENOUGH_HELD_OUT) if len(folds) > 1 else []
     return _given_folds(estimator.cv, X, y, weight, groups, is_class)
 
 

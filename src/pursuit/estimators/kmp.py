@@ -99,8 +99,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         Folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows. Copies of a row go to
         different folds only if X holds a few categories (up to 10 different rows per
-        fold, each repeated 5 times or more). A splitter that keeps groups together
-        gets those passed as ``fit(X, y, groups=...)``.
+        fold, each repeated 5 times or more). On many rows only as many of these folds
+        are used as hold out 5000 rows. A splitter that keeps groups together gets those
+        passed as ``fit(X, y, groups=...)``, and all its folds are used.
     validation_fraction : float, default=0.2
         Share of the rows that ``selection="validation"`` holds out.
     patience : int or None, default=None
@@ -416,8 +417,9 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         Folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows. Copies of a row go to
         different folds only if X holds a few categories (up to 10 different rows per
-        fold, each repeated 5 times or more). A splitter that keeps groups together
-        gets those passed as ``fit(X, y, groups=...)``.
+        fold, each repeated 5 times or more). On many rows only as many of these folds
+        are used as hold out 5000 rows. A splitter that keeps groups together gets those
+        passed as ``fit(X, y, groups=...)``, and all its folds are used.
     validation_fraction : float, default=0.2
         Share of the rows that ``selection="validation"`` holds out.
     patience : int or None, default=None

@@ -6,7 +6,7 @@ of them share each pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -79,16 +79,26 @@ class Folds:
     ----------
     parts : sequence of ndarray of shape (l,)
         As in :func:`.without`.
+    weights : sequence of ndarray of shape (l,)
+        Weights of the rows that each fold leaves. Engines tell weights apart by
+        object, so that all pursuits of a fold share its norms and inner products.
     sites : Sites
         Tells which atoms are centered on held-out rows, and closed with them.
     """
 
     parts: Sequence[np.ndarray]
+    weights: Sequence[np.ndarray]
     sites: Sites
 
-    def weights(self, weight: np.ndarray) -> list[np.ndarray]:
-        """Return the weights that each fold leaves."""
-        return [left_of(part, weight) for part in self.parts]
+    @classmethod
+    def of(cls, parts: Sequence[np.ndarray], weight: np.ndarray, sites: Sites) -> Folds:
+        """Return the folds that hold out these parts of weighted rows."""
+        return cls(parts, [left_of(part, weight) for part in parts], sites)
+
+    def hold_out(self, problem: Problem) -> Iterator[Problem]:
+        """Yield the problem without each of the parts."""
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            yield without(problem, part, weight, self.sites)
 
 
 def shared_curves(
@@ -102,25 +112,18 @@ def shared_curves(
     Parameters
     ----------
     bench : Workbench
-        With atoms that are the same in all folds.
+        With atoms that are the same in all folds, see :func:`.bench_of_folds`.
     problems : sequence of Problem
         Problems on all rows; each fold gives its rows weight 0 and closes their atoms.
     folds : Folds
     alphas : sequence of float
     """
-    # Pursuits with the same array of weights share the norms.
-    weights = folds.weights(problems[0].weight)
-    longest = replace(max(problems, key=lambda p: p.max_steps), alpha=min(alphas))
     tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
-    bench = bench.with_products(longest, weights, len(weights) * len(tasks))
-    n_tasks = max(1, bench.n_at_once // max(1, len(weights)))
+    n_tasks = max(1, bench.n_at_once // max(1, len(folds.parts)))
     curves: list[Curve] = []
     for start in range(0, len(tasks), n_tasks):
         groups = [
-            [
-                bench.pursuit(without(task, part, w, folds.sites))
-                for part, w in zip(folds.parts, weights, strict=True)
-            ]
+            [bench.pursuit(problem) for problem in folds.hold_out(task)]
             for task in tasks[start : start + n_tasks]
         ]
 
@@ -150,12 +153,10 @@ def separate_curves(
     """
     tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
     groups: list[list[Steps]] = [[] for _ in tasks]
-    weights = folds.weights(problems[0].weight)
-    for part, weight in zip(folds.parts, weights, strict=True):
+    held_out = zip(*(folds.hold_out(task) for task in tasks), strict=True)
+    for weight, parts in zip(folds.weights, held_out, strict=True):
         bench = bench_of(weight)
-        pursuits = [
-            bench.pursuit(without(task, part, weight, folds.sites)) for task in tasks
-        ]
+        pursuits = [bench.pursuit(problem) for problem in parts]
         if not _run_in_batches(bench, pursuits):
             complete = [_curve(group) for group in groups if group]
             raise SearchInterrupted(_by_ridge(complete, len(problems)))

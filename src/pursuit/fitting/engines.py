@@ -77,7 +77,7 @@ class Workbench:
         return drawing(self.atoms, problem, n_redrawn, rng)
 
     def with_products(
-        self, problem: Problem, weights: list[np.ndarray], n_pursuits: int
+        self, problem: Problem, weights: Sequence[np.ndarray], n_pursuits: int
     ) -> Workbench:
         """Return a workbench with inner products of the atoms, if these pay.
 
@@ -86,13 +86,18 @@ class Workbench:
         problem : Problem
             Of the longest pursuit, with the smallest ridge of all; otherwise they
             differ in their weights only.
-        weights : list of ndarrays of shape (l,)
+        weights : sequence of ndarrays of shape (l,)
             The weights of the pursuits.
         n_pursuits : int
             How many pursuits there will be.
         """
         n_pursuits = min(self.n_at_once, n_pursuits)
         return replace(self, gram=_gram(self, problem, weights, n_pursuits))
+
+    def suits_model(self, problem: Problem) -> bool:
+        """Return whether its inner products are precise enough for a final model."""
+        weight, alpha = problem.weight, problem.alpha
+        return self.gram is not None and _keeps_digits(self.atoms, weight, alpha)
 
 
 def workbench(
@@ -134,9 +139,18 @@ def workbench(
 
 
 def final_pursuits(
-    plan: Plan, dictionary: Functions, X: Any, problems: list[Problem]
+    plan: Plan,
+    dictionary: Functions,
+    X: Any,
+    problems: list[Problem],
+    bench: Workbench | None = None,
 ) -> list[Steps]:
-    """Return the pursuits of the final model, one for each problem."""
+    """Return the pursuits of the final model, one for each problem.
+
+    ``bench`` has served to choose its size, with inner products that suit the model.
+    """
+    if bench is not None:
+        return [bench.pursuit(problem) for problem in problems]
     if (pursuits := _moment_pursuits(plan, dictionary, X, problems)) is not None:
         return pursuits
     bench = workbench(plan, dictionary, X, problems)
@@ -151,7 +165,7 @@ def final_pursuits(
 
 
 def _gram(
-    bench: Workbench, problem: Problem, weights: list[np.ndarray], n_pursuits: int
+    bench: Workbench, problem: Problem, weights: Sequence[np.ndarray], n_pursuits: int
 ) -> Gram | None:
     plan, atoms = bench.plan, bench.atoms
     n_atoms, n_steps = atoms.n_atoms, problem.max_steps

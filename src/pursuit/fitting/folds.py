@@ -121,6 +121,15 @@ def hold_out(
     return is_held
 
 
+def enough_folds(
+    folds: list[np.ndarray], weight: np.ndarray, enough: int
+) -> list[np.ndarray]:
+    """Return as many of the first folds as hold out enough rows."""
+    n_held_out = [np.count_nonzero(weight * np.maximum(fold, 0)) for fold in folds]
+    n_before = np.cumsum([0, *n_held_out[:-1]])
+    return [f for f, n in zip(folds, n_before, strict=True) if n < enough]
+
+
 def _groups(
     X: Any, y: np.ndarray, weight: np.ndarray, seed: int, is_class: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -27,7 +27,7 @@ from pursuit.path import Path
 
 from .choice import Choice, choose
 from .curves import Curve
-from .engines import final_pursuits
+from .engines import Workbench, final_pursuits
 from .held_out import held_out_errors, leave_one_out_errors, left_of, without
 from .plan import Plan
 from .search import Trial
@@ -104,7 +104,7 @@ def fit(
         left = left_of(fold, weight)
         problems = [without(p, fold, left, plan.sites) for p in problems]
         dictionary = plan.without_targets(dictionary, left)
-    pursue = partial(_pursue, plan, X, problems, dictionary, on_step)
+    pursue = partial(_pursue, plan, X, problems, dictionary, choice.bench, on_step)
     pursuits = _with_patience(pursue) if choice.trials else pursue()
     reasons = [_reason(plan, choice, p) for p in pursuits]
     paths = [
@@ -160,9 +160,10 @@ def _pursue(
     X: Any,
     problems: list[Problem],
     dictionary: Functions,
+    bench: Workbench | None,
     on_step: OnStep | None,
 ) -> list[Steps]:
-    pursuits = final_pursuits(plan, dictionary, X, problems)
+    pursuits = final_pursuits(plan, dictionary, X, problems, bench)
     atoms = pursuits[0].atoms
     total = sum(p.max_steps for p in problems)
     looks: dict[int, int] = {}

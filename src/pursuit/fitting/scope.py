@@ -13,11 +13,12 @@ import numpy as np
 
 from pursuit.engine.problem import Judge, Problem
 
+from .folds import enough_folds
 from .held_out import Sites
 from .plan import Plan
 
-# Enough for a comparison: functions (at least two for each step), rows, and held-out
-# rows.
+# Enough to compare widths and ridges: functions (at least two for each step), rows,
+# and held-out rows.
 ENOUGH_ATOMS, ENOUGH_ROWS, ENOUGH_HELD_OUT = 2_000, 20_000, 3_000
 
 # Minimum number of rows from each class, fitted and held out.
@@ -47,7 +48,7 @@ def scope_of_search(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Sc
         return whole
     rows, folds = np.arange(len(weight)), plan.folds
     if plan.has_own_folds:
-        folds = _enough_folds(folds, weight)
+        folds = enough_folds(folds, weight, ENOUGH_HELD_OUT)
         if plan.turns.max() >= ENOUGH_ROWS:
             rows = _enough_rows(plan, folds, Y)
     atoms = _enough_atoms(plan, rows)
@@ -71,13 +72,6 @@ def scope_of_search(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Sc
 def _score_of(score: Judge, rows: np.ndarray) -> Judge:
     """Return the score of some rows, addressed by their positions among them."""
     return lambda places, values, weight: score(rows[places], values, weight)
-
-
-def _enough_folds(folds: list[np.ndarray], weight: np.ndarray) -> list[np.ndarray]:
-    """Return as many of the first folds as hold out enough rows."""
-    n_held_out = [np.count_nonzero(weight * np.maximum(fold, 0)) for fold in folds]
-    n_before = np.cumsum([0, *n_held_out[:-1]])
-    return [f for f, n in zip(folds, n_before, strict=True) if n < ENOUGH_HELD_OUT]
 
 
 def _enough_rows(plan: Plan, folds: list[np.ndarray], Y: np.ndarray) -> np.ndarray:

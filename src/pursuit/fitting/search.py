@@ -1,9 +1,9 @@
 """Search for width and ridge, on the same folds as the sizes.
 
 One after the other: a few widths at the middle ridge, and further ones for as long as
-the error falls; then all ridges at the best width, and smaller ones for as long as
-the error falls; then its neighbors at the best ridge.  In trials this chose as well as
-the whole grid, for a fraction of its pursuits.
+the error falls; then ridges at the best width in the same way; then its neighbors at
+the best ridge.  In trials this chose as well as the whole grid, for a fraction of its
+pursuits.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pursuit._progress import Progress
 from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
+from pursuit.losses import Squared
 
 from .curves import Curve, Folds, SearchInterrupted, separate_curves, shared_curves
 from .engines import Workbench, workbench
@@ -102,17 +103,16 @@ def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
     """Yield the pairs to compare next, given the trials so far."""
     middle = plan.alphas[len(plan.alphas) // 2]
     yield [(plan.dictionaries[i], [middle]) for i in plan.first_widths]
-    while beside := _beside_best(plan, trials, middle):
-        yield [(dictionary, [middle]) for dictionary in beside]
-    if others := [alpha for alpha in plan.alphas if alpha != middle]:
-        yield [(lowest(trials).dictionary, others)]
-        while (alpha := _below_best(plan, trials)) is not None:
-            yield [(lowest(trials).dictionary, [alpha])]
+    while widths := _widths_beside(plan, trials, middle):
+        yield [(dictionary, [middle]) for dictionary in widths]
+    if len(plan.alphas) > 1:
+        while ridges := _ridges_beside(plan, trials):
+            yield [(lowest(trials).dictionary, ridges)]
         alpha = lowest(trials).alpha
-        yield [(d, [alpha]) for d in _beside_best(plan, trials, alpha)]
+        yield [(d, [alpha]) for d in _widths_beside(plan, trials, alpha)]
 
 
-def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Functions]:
+def _widths_beside(plan: Plan, trials: list[Trial], alpha: float) -> list[Functions]:
     """Return the widths next to the best that were not tried with this ridge yet."""
     tried = [trial.dictionary for trial in trials if trial.alpha == alpha]
     at = list(plan.dictionaries).index(lowest(trials).dictionary)
@@ -120,7 +120,20 @@ def _beside_best(plan: Plan, trials: list[Trial], alpha: float) -> list[Function
     return [dictionary for dictionary in beside if dictionary not in tried]
 
 
-def _below_best(plan: Plan, trials: list[Trial]) -> float | None:
+def _ridges_beside(plan: Plan, trials: list[Trial]) -> list[float]:
+    """Return the ridges next to the best that were not tried with its width yet.
+
+    Under squared loss these are all, because ridges share the inner products.
+    """
+    best, beside = lowest(trials), list(plan.alphas)
+    if type(plan.loss) is not Squared:
+        at = beside.index(best.alpha)
+        beside = beside[max(0, at - 1) : at + 2]
+    tried = [t.alpha for t in trials if t.dictionary is best.dictionary]
+    return [a for a in beside if a not in tried] or _smaller_ridge(plan, trials)
+
+
+def _smaller_ridge(plan: Plan, trials: list[Trial]) -> list[float]:
     """Return a smaller ridge, if the best one is the smallest and clearly so."""
     best = lowest(trials)
     same = [trial for trial in trials if trial.dictionary is best.dictionary]
@@ -128,7 +141,7 @@ def _below_best(plan: Plan, trials: list[Trial]) -> float | None:
     is_clear = best.error < following.error - _CLEAR * abs(following.error)
     alpha = best.alpha / _SMALLER
     goes_on = smallest is best and is_clear and alpha >= plan.least_alpha
-    return alpha if goes_on else None
+    return [alpha] if goes_on else []
 
 
 # -- comparing ---------------------------------------------------------------------
@@ -175,9 +188,9 @@ def _curves(
     alphas: Sequence[float],
 ) -> list[list[Curve]]:
     """Return held-out curves, for each ridge one for each problem."""
-    folds = Folds(plan.folds, plan.sites)
+    folds = Folds.of(plan.folds, problems[0].weight, plan.sites)
     if plan.relearn is None:
-        bench = workbench(plan, dictionary, X, problems)
+        bench = bench_of_folds(plan, X, problems, dictionary, folds.weights, alphas)
         return shared_curves(bench, problems, folds, alphas)
 
     def bench_of(weight: np.ndarray) -> Workbench:
@@ -185,6 +198,22 @@ def _curves(
         return workbench(plan, own, X, problems)
 
     return separate_curves(bench_of, problems, folds, alphas)
+
+
+def bench_of_folds(
+    plan: Plan,
+    X: Any,
+    problems: list[Problem],
+    dictionary: Functions,
+    weights: Sequence[np.ndarray],
+    alphas: Sequence[float],
+) -> Workbench:
+    """Return a workbench for problems under the weights of folds, and some ridges."""
+    longest = max(problems, key=lambda p: p.max_steps)
+    longest = replace(longest, alpha=min(alphas))
+    n_pursuits = len(weights) * len(problems) * len(alphas)
+    bench = workbench(plan, dictionary, X, problems)
+    return bench.with_products(longest, weights, n_pursuits)
 
 
 def as_table(trials: Sequence[Trial]) -> list[dict[str, Any]]:

@@ -269,6 +269,35 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             model.stop_reason_ = REASONS["truncated"]
         return model
 
+    def staged_score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, scoring: Any = None
+    ) -> Iterator[float]:
+        """Yield the scores of the models of sizes 1, 2, ... on the path.
+
+        The stages go past the chosen size to the end of the path. The functions are
+        evaluated once for all of them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+        scoring : str or callable, optional
+            A scorer of scikit-learn; by default :meth:`score`.
+
+        Yields
+        ------
+        score : float
+            Score of ``truncate(n)``.
+        """
+        scorer = check_scoring(self, scoring=scoring)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        for values in self._staged(X):
+            yield float(scorer(self._with_values(values.T), X, y, **weights))
+
     @property
     def atoms_(self) -> Functions:
         """The functions of the model, in order of choice.

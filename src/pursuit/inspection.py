@@ -1,0 +1,256 @@
+"""Pictures of fitted models, in the way of scikit-learn's displays."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["PathDisplay"]
+
+
+class PathDisplay:
+    """Score of a model against its number of support points.
+
+    Make one with :meth:`from_estimator` (the scores of all sizes on some rows) or
+    :meth:`from_search` (the held-out errors by which a fit chose its size). Drawing
+    needs matplotlib, the extra ``pursuit[plot]``.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_sizes,)
+        Numbers of steps, in order.
+    scores : array-like of shape (n_sizes,)
+        Score, or error, at each size.
+    spread : array-like of shape (n_sizes,), default=None
+        Half the width of a band around the scores.
+    chosen : int, default=None
+        The size of the model.
+    score_name : str, default=None
+        Label of the vertical axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the curve, after :meth:`plot`.
+    figure_ : matplotlib Figure
+        Figure that contains it.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib collection or None
+        The band around it.
+    chosen_ : matplotlib Line2D or None
+        The mark of the chosen size.
+
+    See Also
+    --------
+    KMPClassifier.staged_score : The scores themselves.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from pursuit import KMPClassifier
+    >>> from pursuit.inspection import PathDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> model = KMPClassifier(max_support=20).fit(X_train, y_train)
+    >>> display = PathDisplay.from_estimator(model, X_test, y_test)
+    """
+
+    def __init__(
+        self,
+        *,
+        sizes: Any,
+        scores: Any,
+        spread: Any = None,
+        chosen: int | None = None,
+        score_name: str | None = None,
+    ) -> None:
+        self.sizes = sizes
+        self.scores = scores
+        self.spread = spread
+        self.chosen = chosen
+        self.score_name = score_name
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; by default those of a new figure.
+        name : str, default=None
+            Label of the curve in a legend.
+        **kwargs : dict
+            Passed on to ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        display : PathDisplay
+            This object, with its attributes set.
+        """
+        if ax is None:
+            _, ax = _pyplot().subplots()
+        sizes, scores = np.asarray(self.sizes), np.asarray(self.scores)
+        (self.line_,) = ax.plot(sizes, scores, label=name, **kwargs)
+        color = self.line_.get_color()
+        self.band_ = self.chosen_ = None
+        if self.spread is not None:
+            spread = np.asarray(self.spread)
+            band = scores - spread, scores + spread
+            self.band_ = ax.fill_between(sizes, *band, color=color, alpha=0.2, lw=0)
+        if self.chosen is not None:
+            self.chosen_ = ax.axvline(self.chosen, color=color, ls=":", lw=1)
+        ax.set(xlabel="Number of support points", ylabel=self.score_name)
+        if name is not None:
+            ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        scoring: Any = None,
+        score_name: str | None = None,
+        negate_score: bool = False,
+        ax: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the scores of all sizes on some rows.
+
+        Parameters
+        ----------
+        estimator : KMPClassifier, KMPRegressor or Pipeline
+            Fitted model, or a fitted pipeline that ends in one.
+        X : array-like of shape (n_samples, n_features)
+            Points.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        scoring : str or callable, default=None
+            A scorer of scikit-learn; by default the estimator's own score, accuracy or
+            R².
+        score_name : str, default=None
+            Label of the vertical axis; by default made from `scoring`.
+        negate_score : bool, default=False
+            Whether to draw the negative scores, for scorers such as
+            "neg_mean_squared_error".
+        ax : matplotlib Axes, default=None
+            Axes to draw into; by default those of a new figure.
+        name : str, default=None
+            Label of the curve in a legend.
+        **kwargs : dict
+            Passed on to ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        display : PathDisplay
+            The display, drawn.
+        """
+        model = _last_step(estimator)
+        if model is not estimator:
+            X = estimator[:-1].transform(X)
+        if not hasattr(model, "staged_score"):
+            raise TypeError(
+                f"{type(model).__name__} has no path of sizes: PathDisplay is for "
+                "KMPClassifier and KMPRegressor, and for pipelines that end in one."
+            )
+        scores = [*model.staged_score(X, y, sample_weight, scoring=scoring)]
+        return cls(
+            sizes=np.arange(1, len(scores) + 1),
+            scores=np.multiply(scores, -1.0 if negate_score else 1.0),
+            chosen=_chosen_size(model),
+            score_name=score_name or _name_of(model, scoring, negate_score),
+        ).plot(ax, name=name, **kwargs)
+
+    @classmethod
+    def from_search(
+        cls, estimator: Any, *, ax: Any = None, name: str | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the held-out errors by which a fit chose its size.
+
+        The band is one standard error over the folds to each side.
+
+        Parameters
+        ----------
+        estimator : KMPClassifier, KMPRegressor or Pipeline
+            Model whose size was chosen with ``selection="cv"``, or a pipeline that
+            ends in one.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; by default those of a new figure.
+        name : str, default=None
+            Label of the curve in a legend.
+        **kwargs : dict
+            Passed on to ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        display : PathDisplay
+            The display, drawn.
+        """
+        model = _last_step(estimator)
+        check_is_fitted(model)
+        trials = [t for t in getattr(model, "search_", []) if _is_of(t, model)]
+        if not trials:
+            selection = getattr(model, "selection_", None)
+            raise ValueError(
+                f"{type(model).__name__} has not chosen its size by folds "
+                f"(selection_={selection!r}), so there are no held-out errors: use "
+                "PathDisplay.from_estimator with rows of your own."
+            )
+        errors = trials[-1]["errors"]
+        scoring = model.scoring
+        return cls(
+            sizes=np.arange(len(errors)),
+            scores=errors,
+            spread=trials[-1]["standard_errors"],
+            chosen=_chosen_size(model),
+            score_name="Held-out loss" if scoring is None else f"Negated {scoring}",
+        ).plot(ax, name=name, **kwargs)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "PathDisplay draws with matplotlib, which is not installed: "
+            'pip install "pursuit[plot]".'
+        ) from error
+    return plt
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _chosen_size(model: Any) -> int | None:
+    """Return the size of the model; None if each class has its own."""
+    return model.n_support_ if len(model.path_.paths) == 1 else None
+
+
+def _is_of(trial: dict[str, Any], model: Any) -> bool:
+    """Whether a trial is about the model's own width and ridge."""
+    is_same_width = np.array_equal(trial["gamma"], model.gamma_)
+    return bool(is_same_width and trial["alpha"] == model.alpha_)
+
+
+def _name_of(model: Any, scoring: Any, is_negated: bool) -> str:
+    default = "Accuracy" if is_classifier(model) else "R²"
+    name = default if scoring is None else scoring
+    name = name if isinstance(name, str) else getattr(name, "__name__", "score")
+    if is_negated:
+        is_error = name.startswith("neg_")
+        name = name.removeprefix("neg_") if is_error else f"negated {name}"
+    return name if name == default else name.replace("_", " ").capitalize()

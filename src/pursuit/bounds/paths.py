@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,28 @@ KINDS = ("finite-class", "mdl", "vc")
 TOLERATED = 0.5
 # The same for classes -1 and +1: slightly below 1, so that a value of 0 is an error.
 NO_CLASS = 1.0 - 1e-9
+
+
+class NestedModels(Protocol):
+    """What bounds read off a path (:class:`pursuit.path.Path`)."""
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether there is a constant."""
+
+    @property
+    def support(self) -> np.ndarray:
+        """The distinct atoms, in the order of their first choice."""
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Position in ``support`` of the atom chosen at each step."""
+
+    def coefficients(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return support, coefficients and intercept after ``size`` steps."""
+
+    def staged_values(self, K: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the values of the models of sizes 1, 2, ..."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +96,7 @@ def default_kind(is_class: bool) -> str:
 
 
 def bound_curve(
-    path: Any, K: np.ndarray, training: Training, rule: BoundRule
+    path: NestedModels, K: np.ndarray, training: Training, rule: BoundRule
 ) -> BoundCurve:
     """Return a bound at sizes 0, 1, ... of a path.
 
@@ -112,7 +134,7 @@ def check_rule(rule: BoundRule, is_class: bool, n_outputs: int) -> None:
 
 
 def _theorem_3(
-    path: Any, K: np.ndarray, training: Training, rule: BoundRule
+    path: NestedModels, K: np.ndarray, training: Training, rule: BoundRule
 ) -> Iterator[float]:
     y = training.Y[0]
     alpha = rule.alpha
@@ -139,7 +161,7 @@ def _theorem_3(
 
 
 def _description(
-    path: Any, K: np.ndarray, training: Training, rule: BoundRule
+    path: NestedModels, K: np.ndarray, training: Training, rule: BoundRule
 ) -> Iterator[float]:
     labels = _classes(training.Y.T)
     n_outputs = len(training.Y)
@@ -163,7 +185,7 @@ def _description(
 
 
 def _weight_bits(
-    path: Any, size: int, K: np.ndarray, labels: np.ndarray, n_errors: int
+    path: NestedModels, size: int, K: np.ndarray, labels: np.ndarray, n_errors: int
 ) -> int:
     """Return the fewest bits per weight that add no training errors."""
     _, coef, intercept = path.coefficients(size)
@@ -192,12 +214,12 @@ def _classes(values: np.ndarray) -> np.ndarray:
 # -- sizes -------------------------------------------------------------------------
 
 
-def _stages(path: Any, K: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+def _stages(path: NestedModels, K: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     yield 0, np.tile(path.coefficients(0)[2], (len(K), 1))
     yield from enumerate(path.staged_values(K), start=1)
 
 
-def _n_distinct(path: Any, size: int) -> int:
+def _n_distinct(path: NestedModels, size: int) -> int:
     """Return the number of distinct atoms; the basic method repeats some."""
     return int(path.positions[:size].max(initial=-1)) + 1
 
@@ -220,11 +242,11 @@ class TrainingRecord:
         Indices of the rows of positive weight.
     """
 
-    values: Callable[[Any], tuple[np.ndarray, np.ndarray]]
+    values: Callable[[NestedModels], tuple[np.ndarray, np.ndarray]]
     training: Training
     row_numbers: np.ndarray
 
-    def bound(self, path: Any, rule: BoundRule) -> BoundCurve:
+    def bound(self, path: NestedModels, rule: BoundRule) -> BoundCurve:
         """Return a bound at sizes 0, 1, ... of the path."""
         check_rule(rule, self.training.is_class, len(self.training.Y))
         K, centers = self.values(path)

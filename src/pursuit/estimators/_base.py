@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import is_word, whole_between
-from pursuit.bounds.paths import Training, TrainingRecord
+from pursuit.bounds.paths import NestedModels, Training, TrainingRecord
 from pursuit.dictionaries._data_frames import framer
 from pursuit.engine.problem import Steps
 from pursuit.expansions import Expansion, value_blocks
@@ -103,16 +103,15 @@ class BaseKMP(CallbackSupport, BaseEstimator):
     def _pursue(
         self,
         X: Any,
-        Y: np.ndarray,
         y: Any,
+        Y: np.ndarray,
         folded: np.ndarray,
         weight: np.ndarray,
         groups: Any,
-        *,
-        is_class: bool,
-        is_shared: bool,
+        is_shared: bool = True,
     ) -> None:
         """Fit the targets ``Y`` (T, l); the folds are balanced in ``folded`` (l,)."""
+        is_class = is_classifier(self)
         loss = as_loss(self.loss, is_class)
         if is_shared and len(Y) > 1 and is_class:
             loss = loss.jointly()
@@ -121,7 +120,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         loss = loss.bind(Y, weight)
         check_on_targets(loss, Y[:, fitted], weight[fitted])
         self._loss = loss
-        score = self._score(X, y, is_class, is_shared)
+        score = self._score(X, y, is_shared)
         task = Task(X, Y, folded, weight, groups, loss, score, is_class, is_shared)
         plan = make_plan(self, task)
         reporter = self._reporter(plan, X, y, weight)
@@ -137,9 +136,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         if reporter is not None:
             reporter.finish()
 
-    def _score(
-        self, X: Any, y: np.ndarray, is_class: bool, is_shared: bool
-    ) -> Score | None:
+    def _score(self, X: Any, y: np.ndarray, is_shared: bool) -> Score | None:
         """Return the score of held-out rows if `scoring` is set, None for the loss."""
         if self.scoring is None:
             return None
@@ -194,7 +191,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         counted, n_candidates = np.flatnonzero(weight > 0), len(plan.labels)
         functions, place = self._path_functions, _places(path)
 
-        def values(path: Path) -> tuple[np.ndarray, np.ndarray]:
+        def values(path: NestedModels) -> tuple[np.ndarray, np.ndarray]:
             own = functions[[place[int(i)] for i in path.support]]
             blocks = [block for _, block in value_blocks(own, X)]
             return np.concatenate(blocks), own.rows

@@ -260,8 +260,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         Y = np.where(weight[:, None] > 0, Y, 0.0)
         check_target_scale(Y[weight > 0], weight, self.fit_intercept is not False)
         folded, Y = Y.mean(axis=1), np.ascontiguousarray(Y.T)
-        kind = {"is_class": False, "is_shared": True}
-        self._pursue(X, Y, y, folded, weight, groups, **kind)
+        self._pursue(X, y, Y, folded, weight, groups)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -649,8 +648,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         check_weighted_classes(self.classes_, codes, weight)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
-        kind = {"is_class": True, "is_shared": is_shared}
-        self._pursue(X, Y, y, codes.astype(np.float64), weight, groups, **kind)
+        folded = codes.astype(np.float64)
+        self._pursue(X, y, Y, folded, weight, groups, is_shared)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
+from joblib import Parallel, delayed
 
 from pursuit._interrupts import is_repeated
 from pursuit._parameters import thread_count
 from pursuit._progress import Progress
+from pursuit._threads import allowed_threads, limited
 from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
@@ -158,7 +158,7 @@ def compare(
         return
     # Threads share the data; each gets its share of the memory and of BLAS.
     share = replace(plan, memory=plan.memory // n_jobs)
-    with threadpool_limits(max(1, effective_n_jobs(-1) // n_jobs)):
+    with limited(max(1, allowed_threads() // n_jobs)):
         yield from Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_trials)(share, X, problems, *pair) for pair in pairs
         )

@@ -115,11 +115,21 @@ def test_held_out_errors_of_the_chosen_width_and_ridge(flowers):
     assert display.ax_.get_ylabel() == "Held-out loss"
 
 
-def test_no_held_out_errors(patients):
+@pytest.mark.parametrize("selection", [None, "loo", "validation"])
+@pytest.mark.parametrize("alpha", [0.1, "cv"])
+def test_no_held_out_errors_that_chose_the_size(patients, selection, alpha):
     X, y, _ = patients
-    model = KMPRegressor(gamma=1.0, alpha=0.1, selection=None, max_support=3)
+    model = KMPRegressor(gamma=1.0, alpha=alpha, selection=selection, max_support=3)
     with pytest.raises(ValueError, match="from_estimator"):
         PathDisplay.from_search(model.fit(X, y))
+
+
+def test_steps_of_a_pursuit_that_chooses_points_again(patients):
+    X, y, _ = patients
+    model = KMPRegressor(method="basic", gamma=1.0, alpha=0.0, max_support=30)
+    model = make_pipeline(model.set_params(selection=None)).fit(X, y)
+    assert model[-1].n_support_ < 30
+    assert PathDisplay.from_estimator(model, X, y).chosen == 30
 
 
 def test_models_without_a_path(flowers):

@@ -23,11 +23,12 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import KMPClassifier, KMPRegressor, _interrupts
+from pursuit.dictionaries import Features, Transformed
 from pursuit.engine import gram_pursuit, running
 from pursuit.fitting import engines, procedure
 from pursuit.kernels import Gaussian, Linear
@@ -909,3 +910,83 @@ def test_scikit_learns_monitor_scores_every_step(regression, callbacks):
     scores = [row["r2"] for row in rows if row["task_name"] == "step"]
     assert len(scores) == 12
     assert scores[-1] > scores[0]
+
+
+def test_monitors_do_not_weigh_classes(callbacks):
+    X, y = make_friedman1(80, noise=3.0, random_state=0)
+    y = np.where(y > np.quantile(y, 0.7), "p", "n")
+    monitor = callbacks.ScoringMonitor(scoring="accuracy")
+    model = KMPClassifier(class_weight={"p": 10.0, "n": 1.0}, **FAST)
+    model.set_callbacks(monitor).fit(X, y)
+    rows = monitor.get_logs(select="most_recent").data
+    scores = [row["accuracy"] for row in rows if row["task_name"] == "step"]
+    np.testing.assert_allclose(scores, list(model.staged_score(X, y)))
+
+
+# -- found by an audit -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+@pytest.mark.parametrize("method", ["basic", "back-fitting", "pre-fitting"])
+def test_functions_far_from_zero(method, alpha):
+    """Their squared norms do not tell them from constants, their values do."""
+    X = np.random.default_rng(0).standard_normal((40, 2)) + 1e8
+    how = {"method": method, "alpha": alpha, "selection": None, "max_support": 10}
+    model = KMPRegressor(dictionary=Features(), **how).fit(X, X[:, 0] - 1e8)
+    assert model.path_.errors[0] > 0.5
+    assert model.path_.errors[1:].max() < 1e-8
+    constant = np.column_stack([X, np.full(40, 1e8)])
+    model = KMPRegressor(dictionary=Features(), **how).fit(constant, X[:, 0] - 1e8)
+    assert 2 not in model.support_
+    assert model.path_.errors[1:].max() < 1e-8
+
+
+def test_a_model_of_all_steps_is_chosen_by_its_last_error():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((200, 3))
+    y = np.sin(X[:, 0]) + rng.standard_normal(200)
+    model = KMPRegressor(selection=None, max_support=100).fit(X, y)
+    lengths = {len(row["errors"]) for row in model.search_}
+    assert lengths == {101}
+    last = {(row["gamma"], row["alpha"]): row["errors"][-1] for row in model.search_}
+    assert last[model.gamma_, model.alpha_] == min(last.values())
+
+
+def test_patience_of_a_held_out_part_where_widths_are_compared():
+    X, y = make_friedman1(200, noise=1.0, random_state=0)
+    how = {"selection": "validation", "alpha": 0.01, "max_support": 90}
+    short = KMPRegressor(patience=3, **how).fit(X, y)
+    long = KMPRegressor(patience=1000, **how).fit(X, y)
+    assert len(short.path_) < len(long.path_) == 90
+
+
+def test_leave_one_out_leaves_copies_out_whatever_their_class_weighs():
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((40, 2))
+    y = (X[:, 0] + rng.standard_normal(40) > 0.8).astype(int)
+    weight = rng.integers(1, 4, 40)
+    how = {"selection": "loo", "class_weight": "balanced", "gamma": 1.0, "alpha": 0.01}
+    once = KMPClassifier(**how).fit(X, y, weight)
+    rows = np.repeat(np.arange(40), weight)
+    again = KMPClassifier(**how).fit(X[rows], y[rows])
+    assert once.n_support_ == again.n_support_
+    np.testing.assert_allclose(
+        once.decision_function(X), again.decision_function(X), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "scoring", [lambda model, X, y: model.score(X, y), "neg_max_error"]
+)
+def test_scorers_that_take_no_weights(scoring):
+    X, y = make_friedman1(60, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    model = KMPRegressor(scoring=scoring, max_support=5, gamma=1.0, alpha=0.1)
+    assert model.fit(X, y, weight).n_support_ > 0
+
+
+def test_redrawn_functions_that_are_computed_together():
+    X, y = make_friedman1(200, n_features=8, random_state=0)
+    splines = Transformed(SplineTransformer(n_knots=6))
+    model = KMPRegressor(dictionary=splines, redraw_candidates=True, max_support=20)
+    assert model.fit(X, y).score(X, y) > 0.5

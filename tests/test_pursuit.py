@@ -467,7 +467,7 @@ def test_law_press_is_leave_one_out(problem):
     D, Y, how = problem
     n = min(4, max(1, int((how["weight"] > 0).sum()) - 3))
     pursuit = pursuit_of(D, Y, n, **how)
-    errors = leave_one_out_errors(pursuit)
+    errors = leave_one_out_errors(pursuit, how["weight"])
     assert len(errors) == pursuit.n_steps + 1
     rest = how["weight"], how["alpha"], how["fit_intercept"]
     for k in range(pursuit.n_steps + 1):

@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 from pursuit import KMPClassifier, KMPRegressor
 from pursuit.dictionaries import Features, ManyWidths, OneKernel
-from pursuit.estimators import _planning, _splits
+from pursuit.estimators import _planning
 from pursuit.fitting import choice, engines, procedure, scope
 from pursuit.fitting.held_out import left_of
 
@@ -183,20 +183,31 @@ def test_as_many_folds_choose_the_size_as_hold_out_enough_rows(data, monkeypatch
     X, y = data
     how = {"max_support": 20, "gamma": 0.3, "alpha": 0.1}
     every = KMPRegressor(**how).fit(X, y)
-    monkeypatch.setattr(_splits, "ENOUGH_HELD_OUT", 100)
+    monkeypatch.setattr(_planning, "ENOUGH_HELD_OUT", 100)
     some = KMPRegressor(**how).fit(X, y)
     assert len(np.unique(every.search_[0]["errors"] - some.search_[0]["errors"])) > 1
     # Four of ten folds hold out 120 rows.
-    monkeypatch.setattr(_splits, "ENOUGH_HELD_OUT", 120)
+    monkeypatch.setattr(_planning, "ENOUGH_HELD_OUT", 120)
     again = KMPRegressor(**how).fit(X, y)
     np.testing.assert_array_equal(again.search_[0]["errors"], some.search_[0]["errors"])
     given = KFold(10)
     monkeypatch.undo()
     whole = KMPRegressor(cv=given, **how).fit(X, y)
-    monkeypatch.setattr(_splits, "ENOUGH_HELD_OUT", 100)
+    monkeypatch.setattr(_planning, "ENOUGH_HELD_OUT", 100)
     still = KMPRegressor(cv=given, **how).fit(X, y)
     np.testing.assert_array_equal(
         whole.search_[0]["errors"], still.search_[0]["errors"]
+    )
+
+
+def test_weights_count_as_repeated_rows_where_folds_are_left_out(data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(_planning, "ENOUGH_HELD_OUT", 100)
+    once = KMPRegressor(max_support=20).fit(X, y, np.full(300, 2.0))
+    twice = KMPRegressor(max_support=20).fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    assert (once.gamma_, once.alpha_) == (twice.gamma_, twice.alpha_)
+    np.testing.assert_allclose(
+        once.search_[-1]["errors"], twice.search_[-1]["errors"], rtol=1e-6
     )
 
 

@@ -17,7 +17,6 @@ from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
 from pursuit.fitting.curves import (
-    CV_PATIENCE,
     Curve,
     Folds,
     SearchInterrupted,
@@ -25,8 +24,14 @@ from pursuit.fitting.curves import (
 )
 from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
 from pursuit.fitting.held_out import Sites
+from pursuit.fitting.stopping import CV_PATIENCE
 
 # -- folds -------------------------------------------------------------------------
+
+
+def test_errors_that_tie_are_not_told_apart_by_rounding():
+    rounded = np.array([1.0, 0.5 + 1e-12, 0.4, 0.5, 0.5 - 1e-12])
+    assert Curve(rounded[[0, 1, 3, 4]], np.zeros(4)).best() == 1
 
 
 def folds_of(X, y, weight=None, n_folds=5, seed=0, is_class=False):
@@ -182,7 +187,7 @@ def categories(n_rows=120, seed=0):
 
 def test_copies_of_few_categories_are_dealt_one_by_one():
     X, y = categories()
-    folds = np.array(deal_repeated(X, y, np.ones(120), 5, 0))
+    folds = np.array(deal_repeated(X, y, np.ones(120), 5, 0, True))
     np.testing.assert_allclose(folds.sum(axis=0), 1.0)
     held = folds.sum(axis=1)
     assert np.all(np.abs(held - 24) < 15)
@@ -190,7 +195,7 @@ def test_copies_of_few_categories_are_dealt_one_by_one():
     # Not in equal parts: what is held out differs from the rest by chance.
     assert np.ptp(folds, axis=0).max() > 0.1
     order = np.random.default_rng(1).permutation(120)
-    again = np.array(deal_repeated(X[order], y[order], np.ones(120), 5, 0))
+    again = np.array(deal_repeated(X[order], y[order], np.ones(120), 5, 0, True))
     np.testing.assert_allclose(again, folds[:, order])
 
 
@@ -200,19 +205,37 @@ def test_copies_are_weights():
     weight = weight + 0.5
     copies = np.repeat(np.arange(len(rows)), 2)
     halves = np.tile(weight[:, None] / 2, 2).ravel()
-    found = deal_repeated(rows[:, :2], rows[:, 2], weight, 5, 0)
-    parted = deal_repeated(rows[copies, :2], rows[copies, 2], halves, 5, 0)
+    found = deal_repeated(rows[:, :2], rows[:, 2], weight, 5, 0, True)
+    parted = deal_repeated(rows[copies, :2], rows[copies, 2], halves, 5, 0, True)
     np.testing.assert_allclose(np.array(found)[:, copies], parted)
+
+
+def test_names_of_classes_and_units_of_targets_do_not_matter_to_copies():
+    X, y = categories()
+    dealt = [deal_repeated(X, c, np.ones(120), 5, 0, True) for c in (y, 1 - y)]
+    np.testing.assert_array_equal(*dealt)
+    three = (y + np.random.default_rng(0).integers(0, 2, 120)).astype(int)
+    other = np.array([2, 0, 1])[three]
+    dealt = [deal_repeated(X, c, np.ones(120), 5, 0, True) for c in (three, other)]
+    np.testing.assert_array_equal(*dealt)
+    target = np.random.default_rng(1).standard_normal(120).round(1)
+    first, *others = (
+        deal_repeated(X, t, np.ones(120), 5, 0, False)
+        for t in (target, 10 * target + 7, target * (1 + 1e-15), np.float32(target))
+    )
+    for dealt in others:
+        np.testing.assert_array_equal(dealt, first)
 
 
 @pytest.mark.parametrize("n_rows", [8, 40, 400])
 def test_all_other_data_keep_equal_rows_together(n_rows):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, 2))
-    assert deal_repeated(X, X[:, 0], np.ones(n_rows), 5, 0) is None
+    assert deal_repeated(X, X[:, 0], np.ones(n_rows), 5, 0, False) is None
     doubled = np.repeat(X, 2, axis=0)
-    assert deal_repeated(doubled, doubled[:, 0], np.ones(2 * n_rows), 5, 0) is None
-    assert deal_repeated(None, X[:, 0], np.ones(n_rows), 5, 0) is None
+    weight = np.ones(2 * n_rows)
+    assert deal_repeated(doubled, doubled[:, 0], weight, 5, 0, False) is None
+    assert deal_repeated(None, X[:, 0], np.ones(n_rows), 5, 0, False) is None
 
 
 def test_categories_get_a_model_of_their_own_size():

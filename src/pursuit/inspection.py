@@ -13,7 +13,7 @@ __all__ = ["PathDisplay"]
 
 
 class PathDisplay:
-    """Score of a model against its number of support points.
+    """Score of a model against its size.
 
     Make one with :meth:`from_estimator` (the scores of all sizes on some rows) or
     :meth:`from_search` (the held-out errors by which a fit chose its size). Drawing
@@ -22,7 +22,8 @@ class PathDisplay:
     Parameters
     ----------
     sizes : array-like of shape (n_sizes,)
-        Numbers of steps, in order.
+        Numbers of support points, in order (of steps with ``method="basic"``, which
+        may choose a point again).
     scores : array-like of shape (n_sizes,)
         Score, or error, at each size.
     spread : array-like of shape (n_sizes,), default=None
@@ -159,13 +160,13 @@ class PathDisplay:
             The display, drawn.
         """
         model = _last_step(estimator)
-        if model is not estimator:
-            X = estimator[:-1].transform(X)
         if not hasattr(model, "staged_score"):
             raise TypeError(
                 f"{type(model).__name__} has no path of sizes: PathDisplay is for "
                 "KMPClassifier and KMPRegressor, and for pipelines that end in one."
             )
+        if isinstance(estimator, Pipeline) and len(estimator) > 1:
+            X = estimator[:-1].transform(X)
         scores = [*model.staged_score(X, y, sample_weight, scoring=scoring)]
         return cls(
             sizes=np.arange(1, len(scores) + 1),
@@ -201,9 +202,9 @@ class PathDisplay:
         """
         model = _last_step(estimator)
         check_is_fitted(model)
+        selection = getattr(model, "selection_", None)
         trials = [t for t in getattr(model, "search_", []) if _is_of(t, model)]
-        if not trials:
-            selection = getattr(model, "selection_", None)
+        if not trials or selection != "cv":
             raise ValueError(
                 f"{type(model).__name__} has not chosen its size by folds "
                 f"(selection_={selection!r}), so there are no held-out errors: use "
@@ -236,8 +237,9 @@ def _last_step(estimator: Any) -> Any:
 
 
 def _chosen_size(model: Any) -> int | None:
-    """Return the size of the model; None if each class has its own."""
-    return model.n_support_ if len(model.path_.paths) == 1 else None
+    """Return the steps of the model; None if each class has its own."""
+    path = model.truncate().path_
+    return len(path) if len(path.paths) == 1 else None
 
 
 def _is_of(trial: dict[str, Any], model: Any) -> bool:

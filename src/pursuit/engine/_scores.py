@@ -5,6 +5,8 @@ Letters as in :mod:`.pursuit`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ._loops import update
@@ -14,8 +16,9 @@ from .ties import first_largest
 # A correlation below this share of |atom| |y| is round-off.
 NOISE = 4e-16
 
-# Share of the squared norm below which a centered atom is only round-off.
-_CENTERED = 1e-14
+# Share of the squared norm below which the difference to the mean's is round-off, and
+# below which deviations from the mean are.
+_CENTERED, _CONSTANT = 1e-14, 1e-30
 
 
 class Scores:
@@ -43,6 +46,7 @@ class Scores:
         correlations: np.ndarray,
         squares: np.ndarray,
         squared_y: float,
+        deviations: Callable[[np.ndarray], np.ndarray],
     ):
         """Initialize the scores.
 
@@ -55,17 +59,23 @@ class Scores:
             Squared norms of the atoms.
         squared_y : float
             Squared norm of the residues.
+        deviations : callable
+            Returns the squared norms of some atoms around their means, computed from
+            their values.
         """
         self._problem = problem
         n_targets, n_atoms = len(problem.Y), len(squares)
         self.c = np.ascontiguousarray(correlations[:n_targets])
-        self.norms = squares + problem.alpha
+        self.is_open = problem.candidates.copy()
         if problem.fit_intercept:
-            centered = squares - correlations[-1] ** 2
-            centered[centered <= _CENTERED * squares] = 0.0
-            self.norms = centered + problem.alpha
+            total, squares = squares, squares - correlations[-1] ** 2
+            lost = np.flatnonzero((squares <= _CENTERED * total) & self.is_open)
+            squares[lost] = deviations(lost)
+            # Constant functions add nothing to the intercept.
+            self.is_open &= squares > _CONSTANT * total
+        self.norms = np.where(self.is_open, squares, 0.0) + problem.alpha
         self.e = self.norms.copy()
-        self.is_open = problem.candidates & (self.norms > 0)
+        self.is_open &= self.norms > 0
         self.gain = np.zeros(n_atoms)
         self.floor = NOISE**2 * squared_y
         self.move(np.zeros(n_atoms), np.zeros(n_targets))

@@ -120,8 +120,8 @@ class GramPursuit(Steps):
         """Start the pursuit, or check whether it has ended."""
         if self._scores is None:
             assert norms is not None
-            squared_y = float(self.errors[0, 0])
-            self._scores = Scores(self.problem, correlations, norms, squared_y)
+            given = correlations, norms, float(self.errors[0, 0])
+            self._scores = Scores(self.problem, *given, self._deviations)
             self._P[: self._offset] = correlations[len(self._R) :]
         if self.n_steps == self.problem.max_steps:
             self.stop_reason = "max_support"

@@ -110,7 +110,8 @@ class Pursuit(Steps):
 
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
         """Initialize the scores from the first correlations and the squared norms."""
-        self._scores = Scores(self.problem, first, norms, self._squared_y)
+        given = first, norms, self._squared_y
+        self._scores = Scores(self.problem, *given, self._deviations)
         # The first image is that of the whole atoms.
         self._imaged = norms
         n_known = len(self.Q) if self.problem.is_orthogonal else self._offset

@@ -106,12 +106,17 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         y: Any,
         Y: np.ndarray,
         folded: np.ndarray,
-        weight: np.ndarray,
+        copies: np.ndarray,
         groups: Any,
+        class_weight: np.ndarray | float = 1.0,
         is_shared: bool = True,
     ) -> None:
-        """Fit the targets ``Y`` (T, l); the folds are balanced in ``folded`` (l,)."""
-        is_class = is_classifier(self)
+        """Fit the targets ``Y`` (T, l); the folds are balanced in ``folded`` (l,).
+
+        ``copies`` (l,) are the sample weights, ``class_weight`` (l,) those of the rows'
+        classes.
+        """
+        is_class, weight = is_classifier(self), copies * class_weight
         loss = as_loss(self.loss, is_class)
         if is_shared and len(Y) > 1 and is_class:
             loss = loss.jointly()
@@ -121,9 +126,9 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         check_on_targets(loss, Y[:, fitted], weight[fitted])
         self._loss = loss
         score = self._score(X, y, is_shared)
-        task = Task(X, Y, folded, weight, groups, loss, score, is_class, is_shared)
-        plan = make_plan(self, task)
-        reporter = self._reporter(plan, X, y, weight)
+        data, kind = (X, Y, folded, weight, copies, groups), (is_class, is_shared)
+        plan = make_plan(self, Task(*data, loss, score, *kind))
+        reporter = self._reporter(plan, X, y)
         found = fit(plan, X, Y, weight, reporter)
         tell_why_empty(found, X, Y, weight, is_class)
         attributes = self._attributes(found)
@@ -209,9 +214,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         for name, value in attributes.items():
             setattr(self, name, value)
 
-    def _reporter(
-        self, plan: Plan, X: Any, y: Any, weight: np.ndarray
-    ) -> StepReporter | None:
+    def _reporter(self, plan: Plan, X: Any, y: Any) -> StepReporter | None:
         if not hasattr(self, "_init_callback_context"):
             return None
 
@@ -225,7 +228,8 @@ class BaseKMP(CallbackSupport, BaseEstimator):
             found = Fit(dictionary, plan.labels, alpha, paths, sizes, [], "")
             return self._attributes(found)
 
-        data = {"X": X, "y": y, "metadata": {"sample_weight": weight}}
+        # Weights of classes are part of the fit, not of its data.
+        data = {"X": X, "y": y, "metadata": {"sample_weight": plan.copies}}
         return StepReporter(self, plan.max_steps, data, attributes)
 
     # -- sizes ---------------------------------------------------------------------

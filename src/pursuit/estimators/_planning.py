@@ -20,6 +20,7 @@ from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Sample
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE
 from pursuit.engine.problem import Judge
+from pursuit.fitting.folds import enough_folds
 from pursuit.fitting.held_out import Sites
 from pursuit.fitting.plan import Plan
 from pursuit.functions import Functions
@@ -44,8 +45,9 @@ LEAST_ALPHA = 1e-8
 # Other losses, flat where the squared loss is steep, need stronger ridges.
 LOSS_RIDGE = 10.0
 
-# Above this many rows, "cv" holds out one part instead of using k folds.
-CV_ROWS = 10_000
+# Above this many rows, "cv" holds out one part instead of using k folds. Of these, the
+# first ones that hold out enough rows are used.
+CV_ROWS, ENOUGH_HELD_OUT = 10_000, 5_000
 
 # Maximum number of candidates with "auto", and of their values on all rows; there are
 # at least two candidates for each step.
@@ -70,6 +72,8 @@ class Task:
     folded : ndarray of shape (l,)
         Variable in which folds are balanced: class codes, or a target.
     weight : ndarray of shape (l,)
+    copies : ndarray of shape (l,)
+        Weights without those of the classes.
     groups : array-like or None
         Groups that a splitter keeps together.
     loss : Loss
@@ -85,6 +89,7 @@ class Task:
     Y: np.ndarray
     folded: np.ndarray
     weight: np.ndarray
+    copies: np.ndarray
     groups: Any
     loss: Loss
     score: Judge | None
@@ -113,6 +118,10 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     alphas, least_alpha = _alphas(estimator.alpha, task, middle, unit, is_large)
     selection = _selection(estimator, is_large)
     compares = len(dictionaries) * len(alphas) > 1
+    has_own_folds = isinstance(estimator.cv, WHOLE) or selection == "validation"
+    folds = _folds(estimator, task, contents, selection, seed, compares, unit)
+    if has_own_folds:
+        folds = enough_folds(folds, set_of_row, ENOUGH_HELD_OUT)
     n_bounded = len(task.Y) if task.is_shared else 1
     return Plan(
         dictionaries=dictionaries,
@@ -121,10 +130,11 @@ def make_plan(estimator: Any, task: Task) -> Plan:
         alphas=alphas,
         least_alpha=least_alpha,
         sites=Sites(set_of_row, sets_of_atoms(middle, set_of_row)),
+        copies=task.copies,
         labels=labels(middle),
         turns=np.append(turns, -1)[set_of_row],
-        folds=_folds(estimator, task, contents, selection, seed, compares, unit),
-        has_own_folds=isinstance(estimator.cv, WHOLE) or selection == "validation",
+        folds=folds,
+        has_own_folds=has_own_folds,
         selection=selection,
         tolerance=_settings.tolerance(estimator.size_tolerance),
         patience=_settings.patience(estimator.patience, selection),

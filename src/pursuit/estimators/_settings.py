@@ -22,8 +22,7 @@ from pursuit._parameters import (
 )
 from pursuit.bounds.paths import KINDS, BoundRule, check_rule, default_kind
 from pursuit.engine.problem import METHODS, Judge
-from pursuit.fitting.curves import CV_PATIENCE
-from pursuit.fitting.stopping import Patience
+from pursuit.fitting.stopping import CV_PATIENCE, Patience
 from pursuit.losses import Loss, Squared
 
 SELECTIONS = ("cv", "loo", "validation", "bound", None)

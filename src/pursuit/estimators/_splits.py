@@ -9,10 +9,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from pursuit._parameters import WHOLE, probability
-from pursuit.fitting.folds import deal_repeated, enough_folds, hold_out, make_folds
-
-# Held-out rows that are enough to choose a size: of more folds only the first are used.
-ENOUGH_HELD_OUT = 5_000
+from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
 
 
 def check_groups(estimator: Any, groups: Any) -> None:
@@ -56,10 +53,10 @@ def held_out_rows(
         if estimator.cv < 2:
             raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
         n_folds = int(estimator.cv)
-        folds = deal_repeated(contents, y, weight, n_folds, seed)
+        folds = deal_repeated(contents, y, weight, n_folds, seed, is_class)
         if folds is None:
             folds = make_folds(contents, y, weight, n_folds, seed, is_class)
-        return enough_folds(folds, weight, ENOUGH_HELD_OUT) if len(folds) > 1 else []
+        return folds if len(folds) > 1 else []
     return _given_folds(estimator.cv, X, y, weight, groups, is_class)
 
 

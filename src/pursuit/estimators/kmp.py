@@ -99,9 +99,10 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         Folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows. Copies of a row go to
         different folds only if X holds a few categories (up to 10 different rows per
-        fold, each repeated 5 times or more). On many rows only as many of these folds
-        are used as hold out 5000 rows. A splitter that keeps groups together gets those
-        passed as ``fit(X, y, groups=...)``, and all its folds are used.
+        fold, on average at least as many copies of each as folds). On many rows only
+        as many of these folds are used as hold out 5000 rows. A splitter that keeps
+        groups together gets those passed as ``fit(X, y, groups=...)``, and all its
+        folds are used.
     validation_fraction : float, default=0.2
         Share of the rows that ``selection="validation"`` holds out.
     patience : int or None, default=None
@@ -117,9 +118,10 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         Probability with which the bound may fail.
     alpha : float or "cv", default="cv"
         Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
-        five ridges on the same held-out rows as the size: powers of ten from 1e-4 to
-        1, and with the squared loss smaller ones, down to 1e-8, while they are
-        better. These are for a kernel of ``k(x, x) = 1``; they are multiplied by the
+        ridges on the same held-out rows as the size: powers of ten from 1e-4 to 1,
+        and smaller ones, down to 1e-8, while they are better; with other losses than
+        the squared one those from 1e-4 to 1, outward from 0.01 while they are better.
+        These are for a kernel of ``k(x, x) = 1``; they are multiplied by the
         functions' size, the loss's curvature and a mean weight below 1, and are
         larger above 100 000 rows (``search_`` shows them).
     fit_intercept : bool, default=True
@@ -416,9 +418,10 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         Folds. An integer makes folds that are balanced in y, keep equal rows
         together, and do not depend on the order of the rows. Copies of a row go to
         different folds only if X holds a few categories (up to 10 different rows per
-        fold, each repeated 5 times or more). On many rows only as many of these folds
-        are used as hold out 5000 rows. A splitter that keeps groups together gets those
-        passed as ``fit(X, y, groups=...)``, and all its folds are used.
+        fold, on average at least as many copies of each as folds). On many rows only
+        as many of these folds are used as hold out 5000 rows. A splitter that keeps
+        groups together gets those passed as ``fit(X, y, groups=...)``, and all its
+        folds are used.
     validation_fraction : float, default=0.2
         Share of the rows that ``selection="validation"`` holds out.
     patience : int or None, default=None
@@ -434,9 +437,10 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         Probability with which the bound may fail.
     alpha : float or "cv", default="cv"
         Ridge: ``alpha * sum(coef**2)`` is added to the summed loss. "cv" compares
-        five ridges on the same held-out rows as the size: powers of ten from 1e-4 to
-        1, and with the squared loss smaller ones, down to 1e-8, while they are
-        better. These are for a kernel of ``k(x, x) = 1``; they are multiplied by the
+        ridges on the same held-out rows as the size: powers of ten from 1e-4 to 1,
+        and smaller ones, down to 1e-8, while they are better; with other losses than
+        the squared one those from 1e-4 to 1, outward from 0.01 while they are better.
+        These are for a kernel of ``k(x, x) = 1``; they are multiplied by the
         functions' size, the loss's curvature and a mean weight below 1, and are
         larger above 100 000 rows (``search_`` shows them).
     fit_intercept : bool, default=True
@@ -644,12 +648,11 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         self.classes_, codes = class_codes(y)
         weight = check_sample_weight(sample_weight, len(codes))
         of_class = class_weights(self.class_weight, self.classes_, codes, weight)
-        weight = weight * of_class[codes]
-        check_weighted_classes(self.classes_, codes, weight)
+        check_weighted_classes(self.classes_, codes, weight * of_class[codes])
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
         folded = codes.astype(np.float64)
-        self._pursue(X, y, Y, folded, weight, groups, is_shared)
+        self._pursue(X, y, Y, folded, weight, groups, of_class[codes], is_shared)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -17,10 +17,10 @@ from pursuit.engine.running import run
 
 from .engines import Workbench
 from .held_out import Sites, held_out_errors, left_of, without
-from .stopping import Patience
+from .stopping import CV_PATIENCE, Patience
 
-# How far cross-validated paths continue beyond their best size so far.
-CV_PATIENCE = Patience(steps=30, share=1.0)
+# Errors closer than this (relative) are a tie, decided by order and not by rounding.
+TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Curve:
 
     def smallest(self, limit: float) -> int:
         """Return the smallest size with an error within the limit."""
-        return int(np.argmax(self.mean <= limit))
+        return int(np.argmax(self.mean <= limit + TIE * abs(limit)))
 
     @property
     def lowest(self) -> float:
@@ -102,7 +102,11 @@ class Folds:
 
 
 def shared_curves(
-    bench: Workbench, problems: Sequence[Problem], folds: Folds, alphas: Sequence[float]
+    bench: Workbench,
+    problems: Sequence[Problem],
+    folds: Folds,
+    alphas: Sequence[float],
+    patience: Patience = CV_PATIENCE,
 ) -> list[list[Curve]]:
     """Return the held-out curves: for each ridge, one for each problem.
 
@@ -117,6 +121,8 @@ def shared_curves(
         Problems on all rows; each fold gives its rows weight 0 and closes their atoms.
     folds : Folds
     alphas : sequence of float
+    patience : Patience
+        When the pursuits of a curve stop.
     """
     tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
     n_tasks = max(1, bench.n_at_once // max(1, len(folds.parts)))
@@ -129,13 +135,14 @@ def shared_curves(
 
         def look(_: Sequence[Steps], groups: list[list[Steps]] = groups) -> None:
             for group in groups:
-                _stop_when_hopeless(group)
+                _stop_when_hopeless(group, patience)
 
         is_whole = _run_in_batches(bench, [p for g in groups for p in g], look)
         if not is_whole:
-            curves += [_curve(group) for group in takewhile(_has_begun, groups)]
+            begun = takewhile(_has_begun, groups)
+            curves += [_curve(group, patience) for group in begun]
             raise SearchInterrupted(_by_ridge(curves, len(problems)))
-        curves += [_curve(group) for group in groups]
+        curves += [_curve(group, patience) for group in groups]
     return _by_ridge(curves, len(problems))
 
 
@@ -144,6 +151,7 @@ def separate_curves(
     problems: Sequence[Problem],
     folds: Folds,
     alphas: Sequence[float],
+    patience: Patience = CV_PATIENCE,
 ) -> list[list[Curve]]:
     """Return the curves of :func:`shared_curves` if each fold has its own atoms.
 
@@ -158,11 +166,11 @@ def separate_curves(
         bench = bench_of(weight)
         pursuits = [bench.pursuit(problem) for problem in parts]
         if not _run_in_batches(bench, pursuits):
-            complete = [_curve(group) for group in groups if group]
+            complete = [_curve(group, patience) for group in groups if group]
             raise SearchInterrupted(_by_ridge(complete, len(problems)))
         for group, p in zip(groups, pursuits, strict=True):
             group.append(p)
-    return _by_ridge([_curve(group) for group in groups], len(problems))
+    return _by_ridge([_curve(group, patience) for group in groups], len(problems))
 
 
 def _run_in_batches(
@@ -219,18 +227,18 @@ def _is_spent(p: Steps) -> bool:
     return p.stop_reason in ("exact", "exhausted")
 
 
-def _stop_when_hopeless(group: list[Steps]) -> None:
+def _stop_when_hopeless(group: list[Steps], patience: Patience) -> None:
     going = [p for p in group if not _is_spent(p)]
     if not going or all(p.stop_reason for p in going):
         return
     length = min(p.n_steps for p in going) + 1
     mean = _fold_weights(group) @ _group_errors(group, length)
-    if CV_PATIENCE.length(mean) < length:
+    if patience.length(mean) < length:
         for p in going:
             p.stop_reason = p.stop_reason or "patience"
 
 
-def _curve(group: list[Steps]) -> Curve:
+def _curve(group: list[Steps], patience: Patience) -> Curve:
     going = [p for p in group if not _is_spent(p)]
     length = min((p.n_steps for p in going), default=max(p.n_steps for p in group)) + 1
     errors = _group_errors(group, length)
@@ -238,5 +246,5 @@ def _curve(group: list[Steps]) -> Curve:
     mean = shares @ errors
     scale = np.max(np.abs(errors - mean), initial=1e-300)
     spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
-    seen = CV_PATIENCE.length(mean)
+    seen = patience.length(mean)
     return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))

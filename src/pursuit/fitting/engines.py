@@ -127,8 +127,10 @@ def workbench(
             "max_memory, or lower max_support, n_candidates or the number of "
             "functions."
         )
-    # Redrawn candidates are evaluated as they are drawn: nothing to store.
-    room = memory - needed if plan.n_redrawn is None else least
+    room = memory - needed
+    if plan.n_redrawn is not None:
+        # They are evaluated as they are drawn: no values to store.
+        room = min(room, dictionary.held_bytes(n_rows) + least)
     # One image of the atoms for all, and one that each pursuit may need.
     atoms = dictionary.on(X, room, plan.dtype, 1 + len(problems))
     if not isinstance(atoms, StoredAtoms):

@@ -49,7 +49,7 @@ def make_folds(
 
 
 def deal_repeated(
-    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int
+    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int, is_class: bool
 ) -> list[np.ndarray] | None:
     """Return folds for data that are a few different rows, each repeated many times.
 
@@ -65,10 +65,14 @@ def deal_repeated(
     total = weight[used].sum()
     if X is None or n_sets > FEW_SETS * n_folds or total < n_folds * n_sets:
         return None
-    bits = np.asarray(y[used] + 0.0, dtype=np.float64).view(np.uint64)
+    _, of_set = np.unique(digests, return_inverse=True)
+    if is_class:
+        level = _class_order(of_set, y[used].astype(np.int64), weight[used])
+    else:
+        level = _ranks(of_set, y[used])
     # Use the leading half of the digests, which is robust to rounding.
     contents, content = np.unique(
-        np.stack([digests >> np.uint64(32), bits]), axis=1, return_inverse=True
+        np.stack([digests >> np.uint64(32), level]), axis=1, return_inverse=True
     )
     content = content.ravel()
     copies = np.bincount(content, weights=weight[used])
@@ -82,6 +86,31 @@ def deal_repeated(
     for fold, share in zip(folds, shares.T, strict=True):
         fold[used] = share[content]
     return [fold for fold in folds if fold.any()]
+
+
+def _class_order(sets: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the place of each row's class, which does not depend on its name.
+
+    Classes are ordered by their weights in the first set, then in the second …
+    """
+    table = np.zeros((sets.max() + 1, codes.max() + 1))
+    np.add.at(table, (sets, codes), weight)
+    place = np.empty(len(table.T), dtype=np.uint64)
+    place[np.lexsort(-table[::-1])] = np.arange(len(place))
+    return place[codes]
+
+
+def _ranks(sets: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the rank of each row's target among the different ones of its set."""
+    order = np.lexsort((y, sets))
+    is_other = np.diff(sets[order], prepend=-1) > 0
+    is_larger = np.diff(y[order], prepend=np.nan) > 0
+    count = np.cumsum(is_other | is_larger)
+    # Count from the first row of each set.
+    first = np.maximum.accumulate(np.where(is_other, count, 0))
+    ranks = np.empty(len(y), dtype=np.uint64)
+    ranks[order] = count - first
+    return ranks
 
 
 def _dealt(n: float, n_folds: int, rng: np.random.Generator) -> np.ndarray:
@@ -122,11 +151,14 @@ def hold_out(
 
 
 def enough_folds(
-    folds: list[np.ndarray], weight: np.ndarray, enough: int
+    folds: list[np.ndarray], sets: np.ndarray, enough: int
 ) -> list[np.ndarray]:
-    """Return as many of the first folds as hold out enough rows."""
-    n_held_out = [np.count_nonzero(weight * np.maximum(fold, 0)) for fold in folds]
-    n_before = np.cumsum([0, *n_held_out[:-1]])
+    """Return as many of the first folds as hold out enough different rows.
+
+    ``sets`` is the set of equal rows that each row belongs to, -1 for none.
+    """
+    n_held_out = [len(np.unique(sets[(fold > 0) & (sets >= 0)])) for fold in folds]
+    n_before = np.cumsum([0, *n_held_out])[:-1]
     return [f for f, n in zip(folds, n_before, strict=True) if n < enough]
 
 

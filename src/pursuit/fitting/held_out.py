@@ -68,19 +68,19 @@ def held_out_errors(p: Steps) -> np.ndarray:
     return p.errors[: p.n_steps + 1, 1] / p.problem.held_out.sum()
 
 
-def leave_one_out_errors(pursuit: Pursuit) -> np.ndarray:
+def leave_one_out_errors(pursuit: Pursuit, copies: np.ndarray) -> np.ndarray:
     """Return the mean squared leave-one-out error at sizes 0, 1, ... (PRESS).
 
     The closed form is ``R / (1 - h)``, where ``h`` is the diagonal of the hat matrix,
     which grows by ``q**2`` at each step. It ignores that the atoms were selected with
-    the left-out point, so it can stop a path, but not compare widths. A row of weight 3
-    stands for three rows, of which one is left out; a row of weight below 1 is left out
-    whole.
+    the left-out point, so it can stop a path, but not compare widths. A row of three
+    ``copies`` (l,) stands for three rows, of which one is left out; a row of less than
+    one is left out whole.
     """
     problem = pursuit.problem
     fitted = problem.weight > 0
     w = problem.weight[fitted]
-    share = np.minimum(w, 1.0)
+    share = w / np.maximum(copies[fitted], 1.0)
     first = int(problem.fit_intercept)
     n_rows = len(problem.weight)
     R = problem.Y[:, fitted].copy()

@@ -39,7 +39,8 @@ class Score:
     Attributes
     ----------
     scorer : callable
-        ``scorer(model, X, y)``.
+        ``scorer(model, X, y)``, with ``sample_weight`` if it takes that; otherwise all
+        rows count alike.
     model_of : callable
         ``model_of(values)`` returns a model that predicts from the values (T, n) of
         its function on the rows, without a fit.
@@ -56,12 +57,9 @@ class Score:
         self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
     ) -> float:
         """Return the negative score of the model with these values on the rows."""
-        model = self.model_of(values)
-        # Not every scorer supports weights: pass them only if they differ.
-        matters = np.ptp(weight) > 0
-        how = {"sample_weight": weight} if matters else {}
+        given = self.model_of(values), self.X[rows], self.y[rows]
         try:
-            found = self.scorer(model, self.X[rows], self.y[rows], **how)
+            found = self._scored(given, weight)
         except AttributeError as error:
             raise AttributeError(
                 f"scoring asks for what the model does not have: {error} "
@@ -77,3 +75,11 @@ class Score:
                 "defined on every fold, or another cv."
             )
         return -score
+
+    def _scored(self, given: tuple[Any, Any, np.ndarray], weight: np.ndarray) -> Any:
+        if np.ptp(weight) == 0:
+            return self.scorer(*given)
+        try:
+            return self.scorer(*given, sample_weight=weight)
+        except TypeError:
+            return self.scorer(*given)

@@ -15,7 +15,7 @@ from pursuit.losses import Loss
 from pursuit.path import Path
 
 from .held_out import Sites
-from .stopping import Patience
+from .stopping import CV_PATIENCE, Patience
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,8 @@ class Plan:
         How low a search may go where the lowest of them is the best.
     sites : Sites
         Sets of equal rows on which the atoms are centered.
+    copies : ndarray of shape (l,)
+        How many rows each row stands for: its weight without that of its class.
     labels : ndarray of int
         Label of each atom on a path: its training row if all these differ, else its
         position in the dictionary.
@@ -83,6 +85,7 @@ class Plan:
     alphas: Sequence[float]
     least_alpha: float
     sites: Sites
+    copies: np.ndarray
     labels: np.ndarray
     turns: np.ndarray
     folds: list[np.ndarray]
@@ -106,6 +109,17 @@ class Plan:
     dtype: Any
     n_jobs: int | None
     verbose: int | bool
+
+    @property
+    def patience_of_search(self) -> Patience:
+        """When the paths that are compared stop.
+
+        A model of all steps is compared by paths of all steps, and a held-out part
+        chooses the size by these paths.
+        """
+        if self.selection is None:
+            return Patience(steps=self.max_steps + 1)
+        return self.patience if self.selection == "validation" else CV_PATIENCE
 
     @property
     def has_choice(self) -> bool:

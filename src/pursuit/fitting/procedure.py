@@ -208,7 +208,7 @@ def _chooses_own_size(plan: Plan) -> bool:
 def _own_errors(plan: Plan, p: Steps) -> np.ndarray:
     if plan.selection == "loo":
         assert isinstance(p, Pursuit)
-        return leave_one_out_errors(p)
+        return leave_one_out_errors(p, plan.copies)
     if plan.selection == "bound":
         return _bounds(plan, p)
     return held_out_errors(p)

@@ -48,7 +48,7 @@ def scope_of_search(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Sc
         return whole
     rows, folds = np.arange(len(weight)), plan.folds
     if plan.has_own_folds:
-        folds = enough_folds(folds, weight, ENOUGH_HELD_OUT)
+        folds = enough_folds(folds, plan.sites.of_rows, ENOUGH_HELD_OUT)
         if plan.turns.max() >= ENOUGH_ROWS:
             rows = _enough_rows(plan, folds, Y)
     atoms = _enough_atoms(plan, rows)

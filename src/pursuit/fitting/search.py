@@ -24,7 +24,14 @@ from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 from pursuit.losses import Squared
 
-from .curves import Curve, Folds, SearchInterrupted, separate_curves, shared_curves
+from .curves import (
+    TIE,
+    Curve,
+    Folds,
+    SearchInterrupted,
+    separate_curves,
+    shared_curves,
+)
 from .engines import Workbench, workbench
 from .plan import Plan
 
@@ -35,15 +42,22 @@ _SMALLER, _CLEAR = 10.0, 0.002
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A width and a ridge with their held-out errors, one curve per problem."""
+    """A width and a ridge with their held-out errors, one curve per problem.
+
+    Trials are compared by the lowest error, or by the last one if the model will have
+    all steps (``takes_last``).
+    """
 
     dictionary: Functions
     alpha: float
     curves: list[Curve]
+    takes_last: bool = False
 
     @property
     def error(self) -> float:
-        """The lowest error, summed over problems."""
+        """The error by which trials are compared, summed over problems."""
+        if self.takes_last:
+            return float(sum(curve.mean[-1] for curve in self.curves))
         return sum(curve.lowest for curve in self.curves)
 
     def sizes(self, tolerance: float | str) -> list[int]:
@@ -92,8 +106,10 @@ class CutShort(Exception):  # noqa: N818 -- not an error
 
 
 def lowest(trials: list[Trial]) -> Trial:
-    """Return the trial with the lowest error."""
-    return min(trials, key=lambda trial: trial.error)
+    """Return the trial with the lowest error, the first of those that tie."""
+    least = min(trial.error for trial in trials)
+    limit = least + TIE * abs(least)
+    return next(trial for trial in trials if trial.error <= limit)
 
 
 Pairs = list[tuple[Functions, list[float]]]
@@ -172,7 +188,9 @@ def _trials(
     alphas: Sequence[float],
 ) -> list[Trial]:
     def trials(curves: list[list[Curve]]) -> list[Trial]:
-        return [Trial(dictionary, a, c) for a, c in zip(alphas, curves, strict=False)]
+        pairs = zip(alphas, curves, strict=False)
+        takes_last = plan.selection is None
+        return [Trial(dictionary, *pair, takes_last) for pair in pairs]
 
     try:
         return trials(_curves(plan, X, problems, dictionary, alphas))
@@ -191,13 +209,13 @@ def _curves(
     folds = Folds.of(plan.folds, problems[0].weight, plan.sites)
     if plan.relearn is None:
         bench = bench_of_folds(plan, X, problems, dictionary, folds.weights, alphas)
-        return shared_curves(bench, problems, folds, alphas)
+        return shared_curves(bench, problems, folds, alphas, plan.patience_of_search)
 
     def bench_of(weight: np.ndarray) -> Workbench:
         own = plan.without_targets(dictionary, weight)
         return workbench(plan, own, X, problems)
 
-    return separate_curves(bench_of, problems, folds, alphas)
+    return separate_curves(bench_of, problems, folds, alphas, plan.patience_of_search)
 
 
 def bench_of_folds(

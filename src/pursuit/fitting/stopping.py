@@ -48,3 +48,7 @@ class Patience:
             if show(float(error)):
                 return n + 1
         return len(errors)
+
+
+# How far cross-validated paths continue beyond their best size so far.
+CV_PATIENCE = Patience(steps=30, share=1.0)

@@ -54,10 +54,10 @@ docs: $(VENV)/.stamp-docs ## the documentation, into build/docs
 	@echo "documentation: build/docs/index.html"
 
 bench: $(VENV)/.stamp-test ## the benchmarks, one script after the other
-	@set -e; for script in benchmarks/bench_*.py; do \
-	    test -e "$$script" || { echo "there are no benchmarks/bench_*.py"; exit 1; }; \
-	    echo "== $$script"; $(BIN)/python "$$script" $(BENCH_ARGS); \
-	done
+	@failed=; for script in benchmarks/bench_*.py; do \
+	    echo "== $$script"; \
+	    $(BIN)/python "$$script" $(BENCH_ARGS) || failed="$$failed $$script"; \
+	done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 clean: ## remove what the targets made, except .venv
 	@rm -rf build dist docs/generated docs/gallery htmlcov .coverage \

@@ -6,7 +6,7 @@ Parts: "speed" compares logistic with squared loss on one stored dictionary, "ch
 the gradient's points with those of pre-fitting on the loss's parabola, "likelihood"
 logistic pursuit with tuned kernel logistic regression on all points, "calibration"
 the probabilities with those of a calibrated SVC.  All but the first need data sets
-(see pursuit.datasets); rows and splits are those of defaults.py.
+(see pursuit.datasets); rows and splits are those of bench_defaults.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from bench_engine import atoms_of, data, dictionary, problem, timed
-from defaults import Problem, median_gamma, problems
+from bench_defaults import Problem, median_gamma, problems
+from bench_engine import data, dictionary, problem, timed
 from scipy.stats import gmean
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
@@ -31,6 +31,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
 from pursuit import KMPClassifier
+from pursuit.engine.atoms import StoredAtoms
 from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
@@ -77,13 +78,13 @@ def classes(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_squares(A: np.ndarray, y: np.ndarray, n: int, given: dict[str, Any]) -> int:
-    atoms = atoms_of(A)
+    atoms = StoredAtoms(A)
     run(atoms, [Pursuit(atoms, problem(y, len(A), n, **given), speculate=False)])
     return atoms.n_passes
 
 
 def bits(A: np.ndarray, y: np.ndarray, n: int, given: dict[str, Any]) -> int:
-    atoms = atoms_of(A)
+    atoms = StoredAtoms(A)
     wanted = problem(y, len(A), n, loss=Logistic(), **given)
     run(atoms, [LossPursuit(atoms, wanted)])
     return atoms.n_passes

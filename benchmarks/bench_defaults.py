@@ -1,7 +1,7 @@
 """Compare untuned pursuit estimators with tuned support vector machines.
 
-    python benchmarks/defaults.py --sets sonar,pima --splits 3 --cache DIR
-    python benchmarks/defaults.py --methods none        # only the baseline
+    python benchmarks/bench_defaults.py --sets sonar,pima --splits 3 --cache DIR
+    python benchmarks/bench_defaults.py --methods none   # only the baseline
 
 Every method sees the same standardized training rows and is judged on the same test
 rows. The baseline is an SVC (or SVR) with a Gaussian kernel whose C, width (and

@@ -184,7 +184,7 @@ def data(monkeypatch, tmp_path):
     """What writes the data sets that are looked for, in the only folder."""
     folder = tmp_path / "data"
     folder.mkdir()
-    monkeypatch.setattr(datasets, "_folders", lambda: [folder])
+    monkeypatch.setattr(datasets, "folders", lambda: [folder])
 
     def write(name, scale=1.0):
         X, y = scale * np.eye(4), np.array([0, 0, 1, 1])
@@ -529,7 +529,7 @@ def test_jobs_must_be_a_positive_number(jobs, capsys, tmp_path):
 
 
 def test_all_runs_what_it_can(only, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path / "nowhere"])
     only(
         experiment(),
         experiment(name="lacks-data", needs=("sonar",)),
@@ -566,13 +566,13 @@ def test_data_that_cannot_be_read_are_one_line(
 
 
 def test_skipping_is_no_failure(only, monkeypatch, tmp_path):
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path / "nowhere"])
     only(experiment(name="lacks-data", needs=("sonar",)))
     assert reproduce(tmp_path, "--all") == 0
 
 
 def test_skipping_what_was_asked_for_is_one(only, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path / "nowhere"])
     only(experiment(name="lacks-data", needs=("sonar",)), experiment())
     assert reproduce(tmp_path, "lacks-data", "squares") == 1
     assert "not done: lacks-data" in capsys.readouterr().err
@@ -672,6 +672,6 @@ def test_an_interrupt_leaves_the_page_of_what_has_ended(only, tmp_path):
 
 
 def test_the_listing_says_which_data_are_absent(monkeypatch, only, tmp_path):
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path])
     only(experiment(needs=("sonar",)))
     assert list(command.listing()) == ["squares  Squares [data not here yet: sonar]"]

@@ -500,7 +500,7 @@ def test_the_published_results_say_what_their_seeds_are():
         assert content["seeds"] == known.seeds, known.name
 
 
-def test_quick_is_labelled(tmp_path):
+def test_quick_is_labeled(tmp_path):
     records = run(experiment(), quick=True)
     results.write(tmp_path / "out", experiment(), records, quick=True)
     text = page.write(tmp_path / "out", [experiment()]).read_text()

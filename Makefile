@@ -20,7 +20,8 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo reproduce test test-slow lint format types docs bench clean distclean
+.PHONY: help demo reproduce test test-slow coverage lint format types \
+        docs bench clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -33,6 +34,10 @@ reproduce: $(VENV)/.stamp-compare ## the papers' tables and figures, into docs/r
 
 test: $(VENV)/.stamp-test ## the tests, without the slow ones
 	@$(BIN)/python -m pytest -q -n auto -m "not slow" $(PYTEST_ARGS)
+
+coverage: $(VENV)/.stamp-test ## the same, and the lines they miss: build/coverage
+	@$(BIN)/python -m pytest -q -n auto -m "not slow" --cov --cov-report=term \
+	    --cov-report=html:build/coverage $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## published claims on real data
 	@$(BIN)/python -m pytest -q -m slow $(PYTEST_ARGS)
@@ -54,13 +59,13 @@ docs: $(VENV)/.stamp-docs ## the documentation, into build/docs
 	@echo "documentation: build/docs/index.html"
 
 bench: $(VENV)/.stamp-test ## the benchmarks, one script after the other
-	@set -e; for script in benchmarks/bench_*.py; do \
-	    test -e "$$script" || { echo "there are no benchmarks/bench_*.py"; exit 1; }; \
-	    echo "== $$script"; $(BIN)/python "$$script" $(BENCH_ARGS); \
-	done
+	@failed=; for script in benchmarks/bench_*.py; do \
+	    echo "== $$script"; \
+	    $(BIN)/python "$$script" $(BENCH_ARGS) || failed="$$failed $$script"; \
+	done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 clean: ## remove what the targets made, except .venv
-	@rm -rf build dist docs/generated docs/gallery htmlcov .coverage \
+	@rm -rf build dist docs/generated docs/gallery .coverage \
 	    .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests examples benchmarks docs -type d -name __pycache__ \
 	    -prune -exec rm -rf {} + 2>/dev/null || true

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import pursuit
-from pursuit import cli, demo
+from pursuit import cli, datasets, demo
 
 
 def with_demo(monkeypatch, run):
@@ -89,6 +89,15 @@ def test_info_lists_the_data_it_finds(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("PURSUIT_DATA", str(tmp_path))
     assert cli.main(["info"]) == 0
     assert "sonar" in capsys.readouterr().out
+
+
+def test_info_names_every_folder(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PURSUIT_DATA", str(tmp_path))
+    assert cli.main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert datasets.folders()[0] == tmp_path
+    for folder in datasets.folders():
+        assert str(folder) in out
 
 
 def test_demo_gets_its_options(monkeypatch, tmp_path):

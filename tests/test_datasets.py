@@ -321,7 +321,7 @@ def test_a_fetched_set_is_the_local_one(name, monkeypatch, tmp_path):
     monkeypatch.setattr(
         _openml, "fetch_openml", lambda **request: requests.append(request) or fetched
     )
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "a", tmp_path / "b"])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path / "a", tmp_path / "b"])
     found = datasets.load(name)
     if name == "mushrooms":  # the letters of a column may stand in another order
         order = [found.data[:, j].sum() for j in range(found.data.shape[1])]

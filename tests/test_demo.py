@@ -55,7 +55,7 @@ def test_the_table_is_aligned(quick):
     assert len({len(line) for line in lines}) == 1
 
 
-def test_both_halves_are_apart(quick):
+def test_training_and_test_rows_are_apart(quick):
     comparisons, _ = quick
     for comparison in comparisons:
         train = {row.tobytes() for row in comparison.task.X_train}

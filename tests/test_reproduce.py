@@ -184,7 +184,7 @@ def data(monkeypatch, tmp_path):
     """What writes the data sets that are looked for, in the only folder."""
     folder = tmp_path / "data"
     folder.mkdir()
-    monkeypatch.setattr(datasets, "_folders", lambda: [folder])
+    monkeypatch.setattr(datasets, "folders", lambda: [folder])
 
     def write(name, scale=1.0):
         X, y = scale * np.eye(4), np.array([0, 0, 1, 1])
@@ -221,22 +221,68 @@ def test_tasks_that_read_one_set_do_not_hang_on_others(data, tmp_path):
     assert RAN == [2]
 
 
-def test_results_from_before_data_were_recorded_are_adopted_once(data, tmp_path):
+def without(folder, *recorded):
+    """Make kept results those of a time when something was not recorded yet."""
+    for path in folder.iterdir():
+        record = json.loads(path.read_text())
+        for name in recorded:
+            del record[name]
+        path.write_text(json.dumps(record))
+
+
+def test_results_of_unknown_data_are_run_again(data, tmp_path):
     kept, of_sonar = tmp_path / "cache", experiment(needs=("sonar",))
     run(of_sonar, kept)
-    for path in kept.iterdir():
-        record = json.loads(path.read_text())
-        for recorded in ("data", "versions", "date"):
-            del record[recorded]
-        path.write_text(json.dumps(record))
-    RAN.clear()
-    assert len(running.kept(of_sonar, Cache(kept))) == 3
-    assert all("data" not in json.loads(path.read_text()) for path in kept.iterdir())
+    without(kept, "data", "versions", "date")
+    assert running.kept(of_sonar, Cache(kept)) == {}
     run(of_sonar, kept)
-    assert RAN == []
-    data("sonar", scale=2.0)
-    run(of_sonar, kept)
+    assert RAN == [1, 2, 3] * 2
+
+
+def test_results_of_other_sources_are_kept_and_told(
+    only, monkeypatch, capsys, tmp_path
+):
+    only(experiment())
+    monkeypatch.setattr(origin, "sources", lambda: "a1")
+    assert reproduce(tmp_path, "squares", "--quick") == 0
+    assert "other sources" not in capsys.readouterr().err
+    monkeypatch.setattr(origin, "sources", lambda: "b2")
+    assert reproduce(tmp_path, "squares") == 0
     assert RAN == [1, 2, 3]
+    told = "squares: 2 of 3 results are kept ones, of other sources"
+    assert told in capsys.readouterr().err
+    assert results.load(tmp_path / "out", "squares")["sources"] == "a1/b2"
+    assert "sources of the library `a1`, `b2`." in (tmp_path / "out.md").read_text()
+
+
+def test_sources_that_were_not_recorded_are_not_invented(only, monkeypatch, tmp_path):
+    only(experiment())
+    monkeypatch.setattr(origin, "sources", lambda: "a1")
+    assert reproduce(tmp_path, "squares", "--quick") == 0
+    without(tmp_path / "cache", "sources")
+    assert reproduce(tmp_path, "squares", "--quick") == 0
+    page = tmp_path / "out.md"
+    assert "sources of the library not recorded." in page.read_text()
+    assert reproduce(tmp_path, "squares") == 0
+    assert RAN == [1, 2, 3]
+    assert "sources of the library `a1` and others, not recorded." in page.read_text()
+
+
+def test_the_digest_of_the_sources_follows_the_library_alone(monkeypatch, tmp_path):
+    package = tmp_path / "pursuit"
+    for name in ("datasets/__init__", "path", "reproduce/origin"):
+        path = package / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("default = 1\n")
+    monkeypatch.setattr(datasets, "__file__", str(package / "datasets/__init__.py"))
+    monkeypatch.setattr(origin, "__file__", str(package / "reproduce/origin.py"))
+    digest = origin.sources.__wrapped__
+    before = digest()
+    (package / "reproduce/origin.py").write_text("default = 2\n")
+    (package / "path.py").write_bytes(b"default = 1\r\n")
+    assert digest() == before
+    (package / "path.py").write_text("default = 2\n")
+    assert digest() != before
 
 
 def test_every_task_that_reads_data_says_which():
@@ -361,7 +407,7 @@ def test_the_versions_are_those_that_made_the_figures(only, monkeypatch, tmp_pat
     content = results.load(tmp_path / "out", "squares")
     several = {"pursuit": "1", "numpy": "2.9/2.10", "fastrvm": "3"}
     assert content["versions"] == several
-    assert "pursuit 1, numpy 2.9/2.10, fastrvm 3." in (tmp_path / "out.md").read_text()
+    assert "pursuit 1, numpy 2.9/2.10, fastrvm 3;" in (tmp_path / "out.md").read_text()
 
 
 def test_the_date_is_that_of_the_last_task(tmp_path):
@@ -454,7 +500,7 @@ def test_the_published_results_say_what_their_seeds_are():
         assert content["seeds"] == known.seeds, known.name
 
 
-def test_quick_is_labelled(tmp_path):
+def test_quick_is_labeled(tmp_path):
     records = run(experiment(), quick=True)
     results.write(tmp_path / "out", experiment(), records, quick=True)
     text = page.write(tmp_path / "out", [experiment()]).read_text()
@@ -529,7 +575,7 @@ def test_jobs_must_be_a_positive_number(jobs, capsys, tmp_path):
 
 
 def test_all_runs_what_it_can(only, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path / "nowhere"])
     only(
         experiment(),
         experiment(name="lacks-data", needs=("sonar",)),
@@ -566,13 +612,13 @@ def test_data_that_cannot_be_read_are_one_line(
 
 
 def test_skipping_is_no_failure(only, monkeypatch, tmp_path):
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path / "nowhere"])
     only(experiment(name="lacks-data", needs=("sonar",)))
     assert reproduce(tmp_path, "--all") == 0
 
 
 def test_skipping_what_was_asked_for_is_one(only, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path / "nowhere"])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path / "nowhere"])
     only(experiment(name="lacks-data", needs=("sonar",)), experiment())
     assert reproduce(tmp_path, "lacks-data", "squares") == 1
     assert "not done: lacks-data" in capsys.readouterr().err
@@ -672,6 +718,6 @@ def test_an_interrupt_leaves_the_page_of_what_has_ended(only, tmp_path):
 
 
 def test_the_listing_says_which_data_are_absent(monkeypatch, only, tmp_path):
-    monkeypatch.setattr(datasets, "_folders", lambda: [tmp_path])
+    monkeypatch.setattr(datasets, "folders", lambda: [tmp_path])
     only(experiment(needs=("sonar",)))
     assert list(command.listing()) == ["squares  Squares [data not here yet: sonar]"]

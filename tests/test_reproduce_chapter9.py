@@ -7,6 +7,7 @@ from reference import pursue
 from sklearn.metrics.pairwise import rbf_kernel
 
 from pursuit import datasets
+from pursuit._threads import allowed_threads
 from pursuit.reproduce import registry
 from pursuit.reproduce.experiments import mushrooms, planes, survey, thirds, usps_digits
 from pursuit.reproduce.methods import rivals
@@ -287,6 +288,14 @@ def test_rivals_learn(name, iris, small_grids):
     found = rivals.judged(name, X[::2], y[::2], X[1::2], y[1::2])
     assert found["error"] < 0.12
     assert 0 < found["size"] <= 75
+
+
+def test_what_is_timed_has_one_thread():
+    before = allowed_threads()
+    n_threads, seconds = rivals.timed(allowed_threads)
+    assert n_threads == 1
+    assert seconds > 0
+    assert allowed_threads() == before
 
 
 def test_rivals_for_numbers(sinc, small_grids):

@@ -133,9 +133,9 @@ def test_choice_of_a_machine_prefers_few_mistakes_then_simple_ones(rng):
 # Mistakes and choices
 
 
-def test_mistakes_of_every_number_of_neighbours(rng):
+def test_mistakes_of_every_number_of_neighbors(rng):
     train, queries = two_sets(rng)
-    wrong = neighbor_choices.neighbour_mistakes(train, queries, 7)
+    wrong = neighbor_choices.neighbor_mistakes(train, queries, 7)
     for K in range(1, 8):
         model = KNeighborsClassifier(K, algorithm="brute").fit(*train)
         assert wrong[K - 1] == (model.predict(queries[0]) != queries[1]).sum()

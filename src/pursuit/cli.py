@@ -247,7 +247,7 @@ def _threads() -> Iterator[tuple[str, str]]:
 def _data_sets() -> Iterator[tuple[str, str]]:
     from pursuit import datasets
 
-    for folder in datasets._folders():
+    for folder in datasets.folders():
         yield "looked for in", f"{folder}{'' if folder.is_dir() else ' (absent)'}"
     if not os.environ.get("PURSUIT_DATA"):
         yield "PURSUIT_DATA", "not set: may name another folder"

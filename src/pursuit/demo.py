@@ -36,7 +36,7 @@ QUICK_ROWS = 250
 
 @dataclass(frozen=True)
 class Task:
-    """A data set in two halves and the two models to compare on it."""
+    """Training and test rows of a data set, and the two models to compare on it."""
 
     name: str
     kind: str  # kind of error, for the axis label
@@ -115,7 +115,7 @@ def tasks(*, quick: bool = False) -> Iterator[Task]:
         yield Task(
             name,
             "share misclassified",
-            *_halves(*load(return_X_y=True), quick=quick, stratified=True),
+            *_split(*load(return_X_y=True), quick=quick, stratified=True),
             SVC(),
             grid,
             KMPClassifier(random_state=0),
@@ -126,7 +126,7 @@ def tasks(*, quick: bool = False) -> Iterator[Task]:
         "diabetes",
         "variance unexplained",
         # SVR's C and epsilon are in units of the target.
-        *_halves(X, (y - y.mean()) / y.std(), quick=quick, stratified=False),
+        *_split(X, (y - y.mean()) / y.std(), quick=quick, stratified=False),
         SVR(),
         grid,
         KMPRegressor(random_state=0),
@@ -232,10 +232,10 @@ def _median_seconds(action: Callable[[], object], repeats: int = 15) -> float:
     return median(seconds)
 
 
-def _halves(
+def _split(
     X: np.ndarray, y: np.ndarray, *, quick: bool, stratified: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Split the rows, or a fixed sample of them, into training and test halves."""
+    """Split the rows, or a fixed sample of them: three fifths train, the rest test."""
     if quick:
         kept = np.random.default_rng(0).permutation(len(y))[:QUICK_ROWS]
         X, y = X[kept], y[kept]

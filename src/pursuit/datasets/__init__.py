@@ -5,7 +5,7 @@ by the environment variable ``PURSUIT_DATA``, else from ``~/.pursuit_data``. If 
 is in neither, it is fetched into the latter from OpenML, for the sets that exist there
 in their original form: boston, ionosphere, mnist, mushrooms, pima, sonar, usps and
 wisconsin. ``names()`` lists the known sets, ``available()`` those whose file is
-present.
+present, ``folders()`` where files are looked for.
 
 Synthetic data: `make_spiral` and `make_ripley` draw points from a known density,
 `make_strong_dimensions` draws those of Hussain and Shawe-Taylor's toy experiment, and
@@ -42,6 +42,7 @@ from ._synthetic import (
 
 __all__ = [
     "available",
+    "folders",
     "load",
     "locate",
     "make_far_cluster",
@@ -76,6 +77,16 @@ def names() -> list[str]:
 def available() -> list[str]:
     """Return the known names whose file is present; its contents are not checked."""
     return [name for name in names() if _find(SETS[name].file) is not None]
+
+
+def folders() -> list[Path]:
+    """Return the folders in which files are looked for, in this order.
+
+    The first is that of ``PURSUIT_DATA``, if it is set; what is fetched goes into the
+    last. They need not exist.
+    """
+    places = [os.environ.get("PURSUIT_DATA"), "~/.pursuit_data"]
+    return [Path(os.path.expanduser(place)) for place in places if place]
 
 
 def load(name: str, *, one_hot: bool = True) -> Bunch:
@@ -159,7 +170,7 @@ def locate(name: str) -> Path:
         reason = "it is not among those that can be fetched from OpenML"
         raise FileNotFoundError(_missing(name, file, reason))
     try:
-        return _openml.fetch(file, _folders()[-1])
+        return _openml.fetch(file, folders()[-1])
     except (OSError, LookupError, ValueError) as error:
         reason = (
             f"it could not be fetched from OpenML ({type(error).__name__}: {error})"
@@ -177,20 +188,15 @@ def _known(name: str) -> Set:
     raise ValueError(f"unknown data set {name!r}{hint}; known are {', '.join(names())}")
 
 
-def _folders() -> list[Path]:
-    places = [os.environ.get("PURSUIT_DATA"), "~/.pursuit_data"]
-    return [Path(os.path.expanduser(place)) for place in places if place]
-
-
 def _find(file: str) -> Path | None:
-    paths = (folder / f"{file}.npz" for folder in _folders())
+    paths = (folder / f"{file}.npz" for folder in folders())
     return next((path for path in paths if path.is_file()), None)
 
 
 def _missing(name: str, file: str, reason: str) -> str:
     looked = ", ".join(
         f"{folder}" if folder.is_dir() else f"{folder} (no such folder)"
-        for folder in _folders()
+        for folder in folders()
     )
     variable = "is set" if os.environ.get("PURSUIT_DATA") else "is not set"
     return (

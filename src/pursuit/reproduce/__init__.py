@@ -4,7 +4,7 @@
 line. An experiment (`experiment`) consists of tasks and a report made from their
 results. `experiments` has one module per family, built from `methods` and `protocols`;
 `registry` lists all experiments. `running` runs tasks and stores each result (`cache`)
-with the data and versions that it comes from (`origin`), so that an interrupted run can
-continue. `results` writes the measurements, and `page` compares them with the published
-figures; `pictures` and `wording` are shared by reports.
+with the data, versions and sources that it comes from (`origin`), so that an
+interrupted run can continue. `results` writes the measurements, and `page` compares
+them with the published figures; `pictures` and `wording` are shared by reports.
 """

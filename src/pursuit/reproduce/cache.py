@@ -13,17 +13,16 @@ from typing import Any
 from pursuit import __version__
 
 from .experiment import Task
-from .origin import made_here
+from .origin import UNKNOWN, digests
 
 
 @dataclass(frozen=True)
 class Cache:
     """A folder of small JSON files, one for each task; None keeps nothing.
 
-    A file holds the task's result and where it comes from: its `key`, and the data,
-    versions and day of `made_here`. Files written before these were recorded lack
-    them. They are taken as computed now, from the present data, rather than computed
-    again for hours; `adopt` writes that into them, so that it happens once.
+    A file holds the task's result and where it comes from: its `key`, and what
+    `made_here` tells. Results of other sources of the library are used: most changes
+    do not touch them, and they take hours.
     """
 
     folder: Path | None
@@ -31,20 +30,12 @@ class Cache:
     def load(self, task: Task) -> dict[str, Any] | None:
         """Return what was kept of a task, or None: torn files count as absent.
 
-        So do results of other data than those that are here now.
+        So do results of other data than those that are here now, or of unknown data.
         """
         record = self._read(task)
-        if record is None:
+        if record is None or record.get("data") != digests(task.needs or ()):
             return None
-        here = made_here(task)
-        record = {**here, **record}
-        return record if record["data"] == here["data"] else None
-
-    def adopt(self, task: Task) -> None:
-        """Write into a file that lacks it that its result was computed now."""
-        record = self._read(task)
-        if record is not None and "data" not in record:
-            self.store(task, {**made_here(task), **record})
+        return {"sources": UNKNOWN, **record}
 
     def store(self, task: Task, record: dict[str, Any]) -> None:
         """Keep what a task gave: all of it or nothing, whatever interrupts."""

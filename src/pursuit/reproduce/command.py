@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 
 from pursuit import datasets
 
-from . import page, registry, results, running
+from . import origin, page, registry, results, running
 from .cache import Cache
 from .experiment import Experiment
 
@@ -120,6 +120,7 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
     if not records:
         _say(f"{experiment.name} skipped: none of its tasks has run")
         return "skipped"
+    _tell_other_sources(experiment, records)
     results.write(
         settings.output,
         experiment,
@@ -145,6 +146,18 @@ def _records(experiment: Experiment, settings: Settings) -> running.Records:
     return running.run(
         experiment, quick=settings.quick, cache=cache, jobs=settings.jobs
     )
+
+
+def _tell_other_sources(experiment: Experiment, records: running.Records) -> None:
+    """Say how many kept results the present library might not give again."""
+    here = origin.sources()
+    n_others = sum(record["sources"] != here for record in records.values())
+    if n_others:
+        _say(
+            f"{experiment.name}: {n_others} of {len(records)} results are kept ones, "
+            f"of other sources of the library than today's ({here}); "
+            "--no-cache computes all again"
+        )
 
 
 def _say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Where a result comes from: the data that were read, the versions, the day."""
+"""Where a result comes from: data, versions, sources of the library, the day."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from .experiment import Task
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 # Told where they are installed: comparisons have a row more then.
 OPTIONAL = ("fastrvm",)
+# The sources of results that were kept before these were recorded.
+UNKNOWN = "unknown"
 
 
 def made_here(task: Task) -> dict[str, Any]:
@@ -25,6 +27,7 @@ def made_here(task: Task) -> dict[str, Any]:
     return {
         "data": digests(task.needs or ()),
         "versions": versions(),
+        "sources": sources(),
         "date": datetime.now(UTC).date().isoformat(),
     }
 
@@ -47,6 +50,25 @@ def _digest(path: Path, state: tuple[int, int]) -> str:
     """Return a file's digest; with the same ``state`` it is read once per process."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def sources() -> str:
+    """Return a short digest of the library's modules, without the reproduction's.
+
+    It changes with every default, while the version stays the same between releases.
+    What experiments compute is told by the ``CODE_VERSION`` of their modules.
+    """
+    folder = Path(datasets.__file__).parents[1]
+    own = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        if not path.is_relative_to(own):
+            # As text, so that line ends of other systems do not count.
+            text = path.read_text(encoding="utf-8")
+            name = path.relative_to(folder).as_posix()
+            digest.update(f"{name}\0{text}\0".encode())
+    return digest.hexdigest()[:12]
 
 
 def versions() -> dict[str, str]:

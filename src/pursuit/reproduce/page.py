@@ -8,6 +8,7 @@ from typing import Any
 
 from . import results
 from .experiment import CHANCE, Experiment, Row
+from .origin import UNKNOWN
 
 HEAD = f"""\
 <!-- Written by `pursuit reproduce`; do not edit. -->
@@ -21,7 +22,8 @@ and the published figure are more than {CHANCE:g} standard errors apart or, with
 standard error, differ in a printed digit. Hyper-parameters come from the paper or from
 validation data; test data choose nothing. Rows without a published figure are methods
 of today and this library's defaults, on the same data. All figures with settings, seeds
-and versions are in the `.json` file of each section. Seconds are those of the tasks,
+and versions are in the `.json` file of each section; "sources" is a digest of this
+library's modules, without those of the experiments. Seconds are those of the tasks,
 added up, as they came on that day: the longer, the busier the machine was.
 """
 
@@ -91,9 +93,19 @@ def _about(content: Mapping[str, Any], folder: str, name: str) -> str:
         f"{label}{content['source']}. `pursuit reproduce {content['name']}"
         f"{' --quick' if content['quick'] else ''}`, {content['date']}, "
         f"{content['seconds']:.0f} s of tasks in {processes} on {cores} cores; "
-        f"{versions}. "
+        f"{versions}; {_sources(content)}. "
         f"Files: [json]({folder}/{name}.json), [csv]({folder}/{name}.csv).\n"
     )
+
+
+def _sources(content: Mapping[str, Any]) -> str:
+    """Return which sources of the library made the figures, as far as recorded."""
+    names = content.get("sources", UNKNOWN).split("/")
+    known = [f"`{name}`" for name in names if name != UNKNOWN]
+    if not known:
+        return "sources of the library not recorded"
+    rest = " and others, not recorded" if len(known) < len(names) else ""
+    return f"sources of the library {', '.join(known)}{rest}"
 
 
 def _beside(rows: Sequence[Row], with_reasons: bool) -> str:

@@ -99,6 +99,7 @@ def _content(
         "seconds": round(sum(r["seconds"] for r in records.values()), 1),
         "machine": {"cores": joblib.cpu_count(), "jobs": jobs},
         "versions": _versions(records.values()),
+        "sources": "/".join(dict.fromkeys(r["sources"] for r in records.values())),
         "rows": [asdict(row) for row in report.rows],
         "notes": list(report.notes),
         "tasks": {

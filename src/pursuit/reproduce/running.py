@@ -20,7 +20,7 @@ from .origin import made_here
 
 Records = dict[str, dict[str, Any]]
 # What is told of a task, beside its arguments.
-TOLD = ("seconds", "result", "versions", "date")
+TOLD = ("seconds", "result", "versions", "sources", "date")
 
 
 class TaskError(Exception):
@@ -53,8 +53,8 @@ def run(
     Returns
     -------
     records : dict
-        By task name: ``arguments``, ``seconds``, ``result``, and the ``versions`` and
-        ``date`` with which it was computed, today or before.
+        By task name: ``arguments``, ``seconds``, ``result``, and the ``versions``,
+        ``sources`` and ``date`` with which it was computed, today or before.
 
     Raises
     ------
@@ -64,8 +64,6 @@ def run(
     cache = cache or Cache(None)
     tasks = experiment.work(quick)
     _check_names(tasks)
-    for task in tasks:
-        cache.adopt(task)
     records = _kept(tasks, cache)
     todo = [task for task in tasks if task.name not in records]
     failed = []

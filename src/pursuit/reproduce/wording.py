@@ -43,7 +43,7 @@ def said(params: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def labelled(model: str, params: Mapping[str, Any], how: str = "") -> str:
+def labeled(model: str, params: Mapping[str, Any], how: str = "") -> str:
     """Return "HKNN, K 15, λ 30 (as published)"."""
     parts = [model, said(params)] if params else [model]
     return ", ".join(parts) + (f" ({how})" if how else "")

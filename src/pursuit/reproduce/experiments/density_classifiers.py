@@ -32,7 +32,7 @@ from pursuit.reproduce.wording import (
     UNKNOWN,
     chance,
     compared,
-    labelled,
+    labeled,
     runs,
     shortened,
 )
@@ -238,7 +238,7 @@ def _class_rows(
     shown = {"": chosen} if published is None else runs(chosen, published)
     for how, params in shown.items():
         run = _run(found, params)
-        label = labelled(model, params if published is not None else {}, how)
+        label = labeled(model, params if published is not None else {}, how)
         for part, figure in zip(("validation", "test"), figures, strict=True):
             if run is not None and run[part][by] is not None:
                 row = _class_row(label, part, run[part], by, figure, found)

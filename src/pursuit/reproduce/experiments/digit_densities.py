@@ -19,7 +19,7 @@ from pursuit.reproduce.wording import (
     OTHER_CHOICE,
     UNKNOWN,
     compared,
-    labelled,
+    labeled,
     runs,
     shortened,
 )
@@ -168,7 +168,7 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
     for model in GRIDS:
         if model not in PUBLISHED and (found := results.get(model)):
             chosen = found["chosen"]
-            label = labelled(model, chosen["params"] or found["fitted"])
+            label = labeled(model, chosen["params"] or found["fitted"])
             rows.append(Row(label, "validation ANLL", chosen["validation"][0]))
             rows.append(Row(label, "test ANLL", chosen["test"][0]))
     notes += NOTES
@@ -183,7 +183,7 @@ def _density_rows(
     chosen, published = found["chosen"]["params"], found["published"]["params"]
     for how, params in runs(chosen, published).items():
         run = found["published" if params == published else "chosen"]
-        label = labelled(model, params, how)
+        label = labeled(model, params, how)
         why = OTHER_CHOICE if how == "by validation" else UNKNOWN
         why = why if is_whole else FEWER
         for part, (figure, error) in zip(("validation", "test"), figures, strict=True):

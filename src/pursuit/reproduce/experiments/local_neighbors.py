@@ -13,7 +13,7 @@ from pursuit import CKNNClassifier, HKNNClassifier
 from pursuit.reproduce import pictures
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.methods import machines
-from pursuit.reproduce.methods.neighbor_choices import CHOICES, Labelled, Params
+from pursuit.reproduce.methods.neighbor_choices import CHOICES, Labeled, Params
 from pursuit.reproduce.methods.rivals import USPS_LANDMARKS, landmark_regression
 from pursuit.reproduce.protocols.digit_images import QUICK_SIZES, SIZES, parts, percent
 from pursuit.reproduce.wording import (
@@ -23,7 +23,7 @@ from pursuit.reproduce.wording import (
     OTHER_CHOICE,
     UNKNOWN,
     chance,
-    labelled,
+    labeled,
     runs,
     said,
 )
@@ -165,7 +165,7 @@ def measure_rival(
     }
 
 
-def _tested(model: Any, train: Labelled, test: Labelled) -> int:
+def _tested(model: Any, train: Labeled, test: Labeled) -> int:
     return int((model.fit(*train).predict(test[0]) != test[1]).sum())
 
 
@@ -224,7 +224,7 @@ def _published_rows(
         key = "published" if is_published else "chosen"
         why = WHY.get(method, UNKNOWN) if is_published else OTHER_CHOICE
         yield Row(
-            labelled(f"{NAMES[name]}, {method}", params, how),
+            labeled(f"{NAMES[name]}, {method}", params, how),
             "test error, %",
             percent(found["test_errors"][key], found["n_test"]),
             published=figure,

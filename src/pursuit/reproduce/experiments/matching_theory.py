@@ -134,7 +134,7 @@ def _figure_1_report(results: Mapping[str, dict[str, Any]]) -> Report:
 
 def _note_1(results: Mapping[str, dict[str, Any]]) -> str:
     return (
-        f"Boston: standardised inputs, {N_TRAIN} of 506 rows in "
+        f"Boston: standardized inputs, {N_TRAIN} of 506 rows in "
         f"{_count(results, 'boston/')} random orders, Gaussian kernel of {WIDTH} times "
         f"the median squared distance. Toy: {_count(results, 'toy/')} draws, linear "
         "kernel on points of length 1; variances of the strong dimensions fall as "

@@ -11,16 +11,16 @@ from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.methods import machines
 from pursuit.reproduce.methods.neighbor_choices import (
     MOST,
-    Labelled,
+    Labeled,
     Params,
     hull_mistakes,
     hyperplane_mistakes,
-    neighbour_mistakes,
+    neighbor_mistakes,
 )
 from pursuit.reproduce.protocols.digit_images import QUICK_SIZES, SIZES, parts, percent
-from pursuit.reproduce.wording import FEWER, IN_ORDER, INSIDE, labelled
+from pursuit.reproduce.wording import FEWER, IN_ORDER, INSIDE, labeled
 
-CODE_VERSION = 1
+CODE_VERSION = 2
 
 # The machine of Table 11.1, and its published number of support vectors.
 MACHINE: Params = {"sigma": 6.47, "C": 100.0}
@@ -61,7 +61,7 @@ def measure_reduced(
         "n_support": len(kept),
         "n_test": len(digits.y_test),
         "machine_errors": _wrong(fitted, test),
-        "neighbour_errors": int(neighbour_mistakes(few, test, 1)[0]),
+        "neighbor_errors": int(neighbor_mistakes(few, test, 1)[0]),
         "published": published,
         "test_errors": {key: _wrong(model, test) for key, model in fixed.items()},
         "by_leave_one_out": {key: _chosen(model) for key, model in auto.items()},
@@ -91,13 +91,11 @@ def _chosen(model: Any) -> Params:
     return params
 
 
-def _wrong(model: Any, queries: Labelled) -> int:
+def _wrong(model: Any, queries: Labeled) -> int:
     return int((model.predict(queries[0]) != queries[1]).sum())
 
 
-def _lowest(
-    few: Labelled, test: Labelled, penalties: Sequence[float]
-) -> dict[str, int]:
+def _lowest(few: Labeled, test: Labeled, penalties: Sequence[float]) -> dict[str, int]:
     """Return the fewest test mistakes over all K and λ, only for the note."""
     tables = {
         "HKNN": hyperplane_mistakes(few, test, tuple(penalties), MOST),
@@ -127,7 +125,7 @@ def _published_rows(found: dict[str, Any]) -> Iterator[Row]:
     is_whole = found["n_test"] == SIZES["mnist"][2]
     for key, (_, figure) in PUBLISHED.items():
         yield Row(
-            labelled(key, found["published"][key], "as published"),
+            labeled(key, found["published"][key], "as published"),
             "test error, %",
             percent(found["test_errors"][key], found["n_test"]),
             published=figure,
@@ -139,10 +137,10 @@ def _published_rows(found: dict[str, Any]) -> Iterator[Row]:
 
 def _own_rows(found: dict[str, Any]) -> Iterator[Row]:
     errors = {
-        labelled(key, params, "by leave-one-out"): found["leave_one_out_errors"][key]
+        labeled(key, params, "by leave-one-out"): found["leave_one_out_errors"][key]
         for key, params in found["by_leave_one_out"].items()
     }
-    errors["nearest neighbour"] = found["neighbour_errors"]
+    errors["nearest neighbor"] = found["neighbor_errors"]
     errors["the SVM itself"] = found["machine_errors"]
     for label, wrong in errors.items():
         error = percent(wrong, found["n_test"])

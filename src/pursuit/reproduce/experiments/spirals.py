@@ -16,7 +16,7 @@ from pursuit.datasets import make_spiral, spiral_log_density
 from pursuit.reproduce import pictures
 from pursuit.reproduce.experiment import Experiment, Report, Row, Task
 from pursuit.reproduce.protocols.comparisons import mean_and_error
-from pursuit.reproduce.wording import labelled, said
+from pursuit.reproduce.wording import labeled, said
 
 CODE_VERSION = 1
 
@@ -262,7 +262,7 @@ def _figure_report(results: Mapping[str, dict[str, Any]]) -> Report:
     for name, values in found["models"].items():
         label = "the true density"
         if "params" in values:
-            label = labelled(name, values["params"])
+            label = labeled(name, values["params"])
         rows.append(Row(label, "area where it is above 1", values["area"], digits=3))
         rows.append(Row(label, "new points there, %", values["share"], digits=1))
     note = (
@@ -290,12 +290,12 @@ def _draw_levels(figure: Any, found: dict[str, Any]) -> None:
             axes = panels[row, column]
             _paint(axes, model, X, box)
             if row == 0:
-                axes.set_title(labelled(name, params))
+                axes.set_title(labeled(name, params))
                 corners = (ZOOM[0], ZOOM[2]), ZOOM[1] - ZOOM[0], ZOOM[3] - ZOOM[2]
                 axes.add_patch(_frame(*corners))
             else:
                 axes.set_title("the framed part", fontsize="medium")
-    panels[0, 0].set_ylabel("grey: estimated density above 1")
+    panels[0, 0].set_ylabel("gray: estimated density above 1")
 
 
 def _paint(axes: Any, model: Any, X: np.ndarray, box: Sequence[float]) -> None:

@@ -229,7 +229,7 @@ def _note(results: Mapping[str, Any]) -> str:
         f"{counts[0]} splits. Thirds are drawn without regard to classes; C is that of "
         "the lowest validation error, ties going to the fewest support vectors; the "
         "number of a pursuit's atoms, the constant among them, that of its lowest "
-        "validation loss. Today's methods get two thirds, standardised, and tune "
+        "validation loss. Today's methods get two thirds, standardized, and tune "
         f"themselves by 5 folds; of these splits the first {counts[1]}."
     )
 

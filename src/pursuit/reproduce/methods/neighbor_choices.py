@@ -18,7 +18,7 @@ from pursuit.neighbors.subspaces import Hulls, Hyperplanes, class_variance
 
 from . import machines
 
-Labelled = tuple[np.ndarray, np.ndarray]
+Labeled = tuple[np.ndarray, np.ndarray]
 Params = dict[str, Any]
 
 # Largest numbers of neighbors compared: by KNN, and by the other methods.
@@ -29,8 +29,8 @@ MOST_VOTES, MOST = 10, 80
 
 
 def subspace_mistakes(
-    train: Labelled,
-    queries: Labelled,
+    train: Labeled,
+    queries: Labeled,
     shape: Hyperplanes | Hulls,
     penalties: np.ndarray,
     most: int,
@@ -60,7 +60,7 @@ def subspace_mistakes(
 
 
 def hyperplane_mistakes(
-    train: Labelled, queries: Labelled, penalties: tuple[float, ...], most: int
+    train: Labeled, queries: Labeled, penalties: tuple[float, ...], most: int
 ) -> Table:
     """Return the errors of HKNN."""
     return subspace_mistakes(
@@ -68,12 +68,12 @@ def hyperplane_mistakes(
     )
 
 
-def hull_mistakes(train: Labelled, queries: Labelled, most: int) -> Table:
+def hull_mistakes(train: Labeled, queries: Labeled, most: int) -> Table:
     """Return the errors of CKNN."""
     return subspace_mistakes(train, queries, Hulls(), np.zeros(1), most)
 
 
-def neighbour_mistakes(train: Labelled, queries: Labelled, most: int) -> np.ndarray:
+def neighbor_mistakes(train: Labeled, queries: Labeled, most: int) -> np.ndarray:
     """Return the number of mistakes of KNN for every K up to ``most``.
 
     Ties go to the lowest label, as in scikit-learn.
@@ -116,16 +116,16 @@ def _at(wrong: np.ndarray, K: int) -> int | None:
     return int(wrong[K - 1]) if len(wrong) >= K else None
 
 
-def choose_neighbours(train: Labelled, valid: Labelled, published: Params) -> Choice:
+def choose_neighbors(train: Labeled, valid: Labeled, published: Params) -> Choice:
     """Choose the K of KNN; ties go to the smallest."""
-    wrong = neighbour_mistakes(train, valid, MOST_VOTES)
+    wrong = neighbor_mistakes(train, valid, MOST_VOTES)
     best = int(wrong.argmin())
     at = _at(wrong, published["K"])
     return Choice({"K": best + 1}, int(wrong[best]), at, wrong.tolist())
 
 
 def choose_hyperplanes(
-    train: Labelled, valid: Labelled, published: Params, penalties: Sequence[float]
+    train: Labeled, valid: Labeled, published: Params, penalties: Sequence[float]
 ) -> Choice:
     """Choose K and λ; ties go to the smallest K, then to the largest λ."""
     table = hyperplane_mistakes(train, valid, tuple(penalties), MOST)
@@ -137,7 +137,7 @@ def choose_hyperplanes(
     return Choice(params, int(wrong[j, k]), at, wrong.tolist())
 
 
-def choose_hulls(train: Labelled, valid: Labelled, published: Params) -> Choice:
+def choose_hulls(train: Labeled, valid: Labeled, published: Params) -> Choice:
     """Choose the K of CKNN; ties go to the smallest."""
     table = hull_mistakes(train, valid, MOST)
     wrong = np.rint(table.errors[0] * table.n_samples).astype(int)
@@ -147,8 +147,8 @@ def choose_hulls(train: Labelled, valid: Labelled, published: Params) -> Choice:
 
 
 def choose_machine(
-    train: Labelled,
-    valid: Labelled,
+    train: Labeled,
+    valid: Labeled,
     published: Params,
     sigmas: Sequence[float],
     Cs: Sequence[float],
@@ -164,7 +164,7 @@ def choose_machine(
 
 
 CHOICES: dict[str, Callable[..., Choice]] = {
-    "KNN": choose_neighbours,
+    "KNN": choose_neighbors,
     "SVM": choose_machine,
     "HKNN": choose_hyperplanes,
     "CKNN": choose_hulls,

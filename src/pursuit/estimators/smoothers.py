@@ -15,12 +15,12 @@ from pursuit._parameters import (
     is_word,
 )
 from pursuit._rows import distinct_rows, row_digests
-from pursuit.densities.search import LEFT_OUT_ROWS
 from pursuit.densities.smoothing import (
     class_mean_products,
     squared_distances_to_means,
     weighted_means,
 )
+from pursuit.densities.widths import LEFT_OUT_ROWS
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import bound_to, check_given
 

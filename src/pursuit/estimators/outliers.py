@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._parameters import positive_number, whole_number
+from pursuit._parameters import probability, whole_number
+from pursuit._quantiles import lower_quantile
 
 from ._densities import check_density, fit_density, held_out_scores
 from ._inputs import validate_data
@@ -88,21 +89,15 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_density(self.density)
         whole_number("n_folds", self.n_folds, 2)
-        rate = positive_number("false_alarm_rate", self.false_alarm_rate)
-        if rate >= 1.0:
-            raise ValueError(
-                f"false_alarm_rate={self.false_alarm_rate!r} must be less than 1."
-            )
+        rate = probability("false_alarm_rate", self.false_alarm_rate)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
         self.density_ = fit_density(clone(self.density), X, weight)
         scores = held_out_scores(self.density_, X, weight, self.n_folds)
         self._left_out = _single_rows(X, weight, scores)
-        order = np.argsort(scores, kind="stable")
-        cumulated = np.cumsum(weight[order])
-        at = np.searchsorted(cumulated, rate * cumulated[-1] * (1.0 - 1e-12))
-        self.offset_ = float(max(scores[order[at]], np.finfo(np.float64).min))
+        lowest = float(np.finfo(np.float64).min)
+        self.offset_ = max(lower_quantile(scores, weight, rate), lowest)
         return self
 
     def score_samples(self, X: Any) -> np.ndarray:

@@ -200,6 +200,7 @@ def test_bad_shapes():
         ({"tangents": [[1.0, np.nan, 0.0]]}, "tangents holds NaN"),
         ({"penalty": -1.0}, "penalty=-1.0 must be a finite number of at least 0"),
         ({"penalty": np.nan}, "penalty=nan must be"),
+        ({"penalty": True}, "penalty=True must be"),
         ({"penalty": "auto"}, "penalty='auto' must be"),
         ({"n_components": -1}, "n_components=-1 must be"),
         ({"x": [0.0, np.inf, 1.0]}, "x holds NaN or infinity"),

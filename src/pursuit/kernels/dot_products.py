@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from pursuit._parameters import finite_number, whole_number
+
 from ._base import Kernel
 
 
@@ -82,11 +84,8 @@ class Polynomial(DotProduct):
 
     def _check(self) -> None:
         super()._check()
-        self._check_number("coef0")
-        if not isinstance(self.degree, int | np.integer) or self.degree < 1:
-            raise ValueError(
-                f"degree must be a positive integer, got {self.degree!r} in {self}."
-            )
+        finite_number("coef0", self.coef0)
+        whole_number("degree", self.degree, 1)
 
 
 class Sigmoid(DotProduct):
@@ -104,4 +103,4 @@ class Sigmoid(DotProduct):
 
     def _check(self) -> None:
         super()._check()
-        self._check_number("coef0")
+        finite_number("coef0", self.coef0)

@@ -168,7 +168,7 @@ class Matern(Radial):
     def _check(self) -> None:
         super()._check()
         if self.nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r} in {self}.")
+            raise ValueError(f"nu={self.nu!r} must be 0.5, 1.5 or 2.5.")
 
 
 class InverseMultiquadric(Radial):

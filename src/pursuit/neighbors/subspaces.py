@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from pursuit._parameters import number_from_zero
 from pursuit._threads import deal
 
 from ._hulls import hull_bounds, hull_distances, hull_paths
@@ -313,9 +313,10 @@ def hyperplane_distance(
     """
     query = _one(x, neighbors, tangents)
     components = 0.0 if n_components is None else n_components
-    _check_at_least_zero("penalty", penalty)
-    _check_at_least_zero("n_components", components)
-    shape = Hyperplanes(float(penalty), float(components))
+    shape = Hyperplanes(
+        number_from_zero("penalty", penalty),
+        number_from_zero("n_components", components),
+    )
     return float(np.sqrt(shape.distances(query, np.ones((1, 1), dtype=bool))[0, 0]))
 
 
@@ -380,12 +381,6 @@ def _check_finite(name: str, array: np.ndarray) -> None:
         raise ValueError(f"{name} holds NaN or infinity: expected finite numbers.")
 
 
-def _check_at_least_zero(name: str, value: Any) -> None:
-    # Negated, so that NaN is rejected as well.
-    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-        raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
-
-
 def gram_path(H: Any, penalty: float = 0.0) -> np.ndarray:
     """Return the squared hyperplane distances for the first 1, 2, … K neighbors.
 
@@ -415,9 +410,9 @@ def gram_path(H: Any, penalty: float = 0.0) -> np.ndarray:
     if H.ndim != 2 or H.shape[0] != H.shape[1]:
         raise ValueError(f"H has shape {H.shape}: expected a square matrix.")
     _check_finite("H", H)
-    _check_at_least_zero("penalty", penalty)
+    penalty = number_from_zero("penalty", penalty)
     out = np.empty(len(H))
-    path(H, len(H), float(penalty), np.empty(len(H)), out)
+    path(H, len(H), penalty, np.empty(len(H)), out)
     return out
 
 

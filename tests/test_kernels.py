@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pursuit.kernels import (
     Constant,
     Cosine,
+    DotProduct,
     FunctionKernel,
     Gaussian,
     InverseMultiquadric,
@@ -24,6 +25,7 @@ from pursuit.kernels import (
     Matern,
     Polynomial,
     Product,
+    Radial,
     Scaled,
     Sigmoid,
     Sum,
@@ -33,6 +35,7 @@ from pursuit.kernels import (
     scale_gamma,
     widths,
 )
+from pursuit.kernels._base import _Combination
 from pursuit.kernels.exponential import exponentials
 
 
@@ -490,6 +493,22 @@ INVALID = [
     (FunctionKernel(lambda A, B: A), r"shape \(60, 4\), expected \(60, 60\)"),
     (FunctionKernel(lambda A, B: np.full((len(A), len(B)), np.nan)), "NaN or inf"),
 ]
+
+
+@pytest.mark.parametrize(
+    "base, method",
+    [
+        (Kernel, "_matrix(X, Y)"),
+        (Radial, "_profile(D)"),
+        (DotProduct, "_profile(G)"),
+        (_Combination, "_combine(values)"),
+    ],
+)
+def test_a_kernel_without_its_method_is_told_so(base, method):
+    half = type("Half", (base,), {})()
+    says = re.escape(f"Half does not define {method}.")
+    with pytest.raises(NotImplementedError, match=says):
+        half(X)
 
 
 @pytest.mark.parametrize("kernel, words", INVALID)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -94,7 +93,9 @@ class Kernel(BaseEstimator):
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         """Return a new array of k(x, z); X and Y are float64 arrays or CSR."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define _matrix(X, Y)."
+        )
 
     def _diagonal(self, X: Any) -> np.ndarray:
         starts = range(0, X.shape[0], _DIAGONAL_BLOCK)
@@ -169,9 +170,11 @@ class Between:
 class _Combination(Kernel):
     """A kernel made of kernels; it is symmetric, for example, if all of them are."""
 
-    @abstractmethod
     def _combine(self, values: list[np.ndarray]) -> np.ndarray:
         """Combine the values of the operands, which may be overwritten."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define _combine(values)."
+        )
 
     def _operands(self) -> list[Kernel]:
         values = self.get_params(deep=False).values()

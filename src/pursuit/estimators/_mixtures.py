@@ -72,7 +72,7 @@ class LocalGaussianMixture(ScoredDensity):
         is_found = _is_auto(n_neighbors) and kernel is None
         if k is not None and (is_found or np.all(data.counts == 1.0)):
             k = min(k, len(data.X) - 1)  # at most all other rows
-        self.n_neighbors_, self.n_components_, self.bandwidth_ = k, d, sigma
+        self._n_neighbors, self._n_components, self.bandwidth_ = k, d, sigma
         self._gaussians = LocalGaussians(
             data.X,
             self._weighted_neighbors(k, is_found, memory, limit),
@@ -169,9 +169,9 @@ class LocalGaussianMixture(ScoredDensity):
         data, mixture = self._data, self._gaussians
         logs = np.full(len(data.X), -np.inf)
         if len(data.X) > 1:
-            models = Models((self.n_components_,), np.array([mixture.variance]))
+            models = Models((self._n_components,), np.array([mixture.variance]))
             left_out = self._left_out(
-                data.X, self.n_neighbors_, mixture.memory, mixture.n_threads
+                data.X, self._n_neighbors, mixture.memory, mixture.n_threads
             )
             logs = left_out.log_densities(models, np.arange(len(data.X)))[0, 0]
         logs = np.append(logs, np.nan) - data.coordinates.log_volume

@@ -94,6 +94,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Settings compared: ``params``, ``ancll``, ``error``, ``temperature``.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------

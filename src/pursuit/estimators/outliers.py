@@ -46,6 +46,8 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         Threshold: ``decision_function`` is ``score_samples - offset_``.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------

@@ -10,15 +10,8 @@ from naming import named
 from reference import hull_by_programme, hyperplane_by_least_squares
 from scipy.optimize import minimize
 
-from pursuit.neighbors.subspaces import (
-    Hyperplanes,
-    Neighborhoods,
-    Query,
-    gram_path,
-    hull_distance,
-    hyperplane_distance,
-    no_tangents,
-)
+from pursuit.neighbors import gram_path, hull_distance, hyperplane_distance
+from pursuit.neighbors.subspaces import Hyperplanes, Neighborhoods, Query, no_tangents
 
 PENALTIES = [0.0, 1e-9, 1e-3, 0.1, 10.0]
 

@@ -291,7 +291,7 @@ class NoWeights(BaseEstimator):
         ({"temperature": "warm"}, "temperature='warm'"),
         ({"tune_by": "luck"}, "tune_by='luck'"),
         ({"param_grid": "all"}, "param_grid='all'"),
-        ({"n_folds": 1}, "n_folds=1"),
+        ({"cv": 1}, "cv=1 must be a whole number of at least 2"),
     ],
 )
 def test_bad_parameters(moons, given, message):

@@ -9,7 +9,7 @@ from naming import named
 from reference import deflation, nystroem_residue, trace_minimization
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.decomposition import KernelPCA
+from sklearn.decomposition import PCA, KernelPCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -25,6 +25,7 @@ from pursuit.kernels import (
     Linear,
     Matern,
     Polynomial,
+    as_kernel,
     median_gamma,
 )
 
@@ -289,6 +290,46 @@ def test_components_are_orthonormal_and_ordered(X, center):
     np.testing.assert_allclose(A @ K @ A.T, np.eye(12), atol=1e-8)
     if center:
         np.testing.assert_allclose(T.mean(axis=0), 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_explained_shares_are_those_of_the_images(X, kernel, center):
+    model = SparseKernelPCA(3, kernel=kernel, max_support=4, center=center).fit(X)
+    K = as_kernel(kernel, model.gamma_)(X)
+    some = K[:, model.support_]
+    P = some @ np.linalg.inv(K[np.ix_(model.support_, model.support_)]) @ some.T
+    # ‖φ(x) - m‖², where m is the mean of the projected images.
+    squares = np.diag(K) - 2 * P.mean(axis=1) + P.mean() if center else np.diag(K)
+    T = model.transform(X)
+    shares = (T**2).mean(axis=0) / squares.mean()
+    np.testing.assert_allclose(model.explained_variance_ratio_, shares, rtol=1e-8)
+    every = SparseKernelPCA(None, kernel=kernel, max_support=4, center=center).fit(X)
+    lost = every.path_.residuals[-1] / squares.mean()
+    assert every.explained_variance_ratio_.sum() == pytest.approx(1 - lost)
+    cut = every.truncate(2)
+    again = SparseKernelPCA(2, kernel=kernel, center=center).fit(X)
+    np.testing.assert_allclose(
+        cut.explained_variance_ratio_, again.explained_variance_ratio_
+    )
+
+
+def test_explained_shares_are_those_of_pca(X):
+    ours = SparseKernelPCA(X.shape[1], kernel="linear").fit(X)
+    theirs = PCA().fit(X)
+    np.testing.assert_allclose(
+        ours.explained_variance_ratio_, theirs.explained_variance_ratio_
+    )
+    full = SparseKernelPCA(None, gamma=0.5, tol=0.0).fit(X[:60])
+    values = KernelPCA(kernel="rbf", gamma=0.5).fit(X[:60]).eigenvalues_
+    np.testing.assert_allclose(
+        full.explained_variance_ratio_[:15], values[:15] / values.sum(), rtol=1e-7
+    )
+
+
+def test_equal_rows_explain_nothing():
+    model = SparseKernelPCA(2, gamma=1.0).fit(np.ones((5, 2)))
+    assert model.explained_variance_ratio_.tolist() == [0.0]
 
 
 def test_more_points_than_components(X):

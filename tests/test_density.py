@@ -640,6 +640,15 @@ def test_grids_need_a_table_of_numbers():
     assert shuffled == LocalGaussianDensity().tuning_grid(X)
 
 
+@pytest.mark.parametrize("make", DENSITIES)
+def test_a_single_row_has_the_unit_of_its_coordinates_for_a_width(make):
+    X = np.full((1, 2), 1e200)
+    width = make().fit(X).bandwidth_
+    assert 1e199 < width < 1e201
+    for value in (width, *make().tuning_grid(X)["bandwidth"]):
+        assert np.isfinite(make(bandwidth=value).fit(X).score_samples(X)).all()
+
+
 def test_leaving_out_the_own_gaussian_only_is_wrong(spiral):
     """It prefers two neighbors, which new points refute; the exact one does not."""
     new = make_spiral(2000, random_state=1)

@@ -1,5 +1,6 @@
 """The pages' examples run, and print what the pages say."""
 
+import importlib
 import re
 import sys
 from collections import defaultdict
@@ -13,6 +14,7 @@ PAGES = sorted(
     + [ROOT / "README.md"]
 )
 NAMES = [path.stem for path in PAGES]
+PUBLIC = "bounds components datasets dictionaries functions kernels losses neighbors"
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
 
@@ -89,3 +91,10 @@ def test_blocks_stand_alone(page):
     for block in blocks:
         assert "assert " in block
         run(block.splitlines(), page)
+
+
+@pytest.mark.parametrize("name", PUBLIC.split())
+def test_what_packages_export_is_in_the_reference(name):
+    listed = (ROOT / "docs/api.md").read_text("utf-8").split()
+    exported = importlib.import_module(f"pursuit.{name}").__all__
+    assert [each for each in exported if f"{name}.{each}" not in listed] == []

@@ -5,7 +5,10 @@ import inspect
 import re
 import textwrap
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import is_classifier
 
 import pursuit
 
@@ -29,9 +32,9 @@ def literal(estimator):
     return ast.get_docstring(node)
 
 
-def described(estimator):
-    """Return the text of each parameter, by name and in order."""
-    section = r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)"
+def described(estimator, title="Parameters"):
+    """Return the text of each entry of a section, by name and in order."""
+    section = rf"^{title}\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)"
     text = re.search(section, literal(estimator), re.DOTALL | re.MULTILINE).group(1)
     entries = re.findall(r"^(\w.*?) : (.*\n(?:^ .*\n|^\n)*)", text, re.MULTILINE)
     return {
@@ -47,6 +50,27 @@ def test_docstrings_are_literals(estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_exactly_the_parameters_are_documented(estimator):
     assert list(described(estimator)) == list(inspect.signature(estimator).parameters)
+
+
+def fitted_attributes(estimator):
+    """Return the public attributes that a fit to a frame sets, and properties."""
+    needed = {"density": pursuit.ParzenWindows(1.0)}
+    names = inspect.signature(estimator).parameters
+    model = estimator(**{name: v for name, v in needed.items() if name in names})
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=[*"abc"])
+    y = X["a"] > 0 if is_classifier(model) else X["a"] ** 2
+    if "kernel_y" in names:
+        y = X[["b"]] ** 2
+    model.fit(X, y)
+    properties = [n for n, v in inspect.getmembers(estimator) if not callable(v)]
+    public = [n for n in (*vars(model), *properties) if n[0] != "_" and n[-1] == "_"]
+    return {name for name in public if hasattr(model, name)}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_exactly_the_fitted_attributes_are_documented(estimator):
+    documented = described(estimator, "Attributes")
+    assert set(documented) == fitted_attributes(estimator)
 
 
 @pytest.mark.parametrize("first, second, different", SISTERS)

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pursuit.kernels import (
     Constant,
     Cosine,
+    DotProduct,
     FunctionKernel,
     Gaussian,
     InverseMultiquadric,
@@ -24,6 +25,7 @@ from pursuit.kernels import (
     Matern,
     Polynomial,
     Product,
+    Radial,
     Scaled,
     Sigmoid,
     Sum,
@@ -33,6 +35,7 @@ from pursuit.kernels import (
     scale_gamma,
     widths,
 )
+from pursuit.kernels._base import _Combination
 from pursuit.kernels.exponential import exponentials
 
 
@@ -473,21 +476,39 @@ def test_what_is_no_kernel(kernel, error, words):
 
 
 INVALID = [
-    (Gaussian(-1.0), r"gamma must be a positive finite .*'median'.*-1\.0"),
-    (Gaussian(0), "gamma must be"),
-    (Gaussian(np.inf), "gamma must be"),
-    (Gaussian(None), "gamma must be"),
-    (Laplacian("mean"), "gamma must be .* got 'mean'"),
-    (Polynomial(2.5, 1.0), "degree must be a positive integer, got 2.5"),
-    (Polynomial(0, 1.0), "degree must be"),
-    (Polynomial(2, 1.0, np.nan), "coef0 must be a finite number"),
-    (Sigmoid(1.0, "0"), "coef0 must be"),
-    (Matern(1.0, 1.0), "nu must be 0.5, 1.5 or 2.5, got 1.0"),
-    (-2.0 * Linear(), "factor must be a positive finite number, got -2.0"),
-    (Linear() + 0.0, "value must be a positive"),
+    (Gaussian(-1.0), "gamma=-1.0 must be a positive finite number or 'median'"),
+    (Gaussian(0), "gamma=0 must be"),
+    (Gaussian(np.inf), "gamma=inf must be"),
+    (Gaussian(None), "gamma=None must be"),
+    (Gaussian(True), "gamma=True must be"),
+    (Laplacian("mean"), "gamma='mean' must be"),
+    (Polynomial(2.5, 1.0), "degree=2.5 must be a whole number of at least 1"),
+    (Polynomial(0, 1.0), "degree=0 must be"),
+    (Polynomial(True, 1.0), "degree=True must be"),
+    (Polynomial(2, 1.0, np.nan), "coef0=nan must be a finite number"),
+    (Sigmoid(1.0, "0"), "coef0='0' must be"),
+    (Matern(1.0, 1.0), "nu=1.0 must be 0.5, 1.5 or 2.5"),
+    (-2.0 * Linear(), "Scaled.factor=-2.0 must be a positive finite number"),
+    (Linear() + 0.0, "Constant.value=0.0 must be a positive"),
     (FunctionKernel(lambda A, B: A), r"shape \(60, 4\), expected \(60, 60\)"),
     (FunctionKernel(lambda A, B: np.full((len(A), len(B)), np.nan)), "NaN or inf"),
 ]
+
+
+@pytest.mark.parametrize(
+    "base, method",
+    [
+        (Kernel, "_matrix(X, Y)"),
+        (Radial, "_profile(D)"),
+        (DotProduct, "_profile(G)"),
+        (_Combination, "_combine(values)"),
+    ],
+)
+def test_a_kernel_without_its_method_is_told_so(base, method):
+    half = type("Half", (base,), {})()
+    says = re.escape(f"Half does not define {method}.")
+    with pytest.raises(NotImplementedError, match=says):
+        half(X)
 
 
 @pytest.mark.parametrize("kernel, words", INVALID)

@@ -241,6 +241,7 @@ def test_names():
         (3, True, "loss=3 is not"),
         (Logistic, True, "instance of a subclass of pursuit.losses.MarginLoss"),
         (Quantile(1.0), False, r"quantile=1.0; it must be a number between 0 and 1"),
+        (Quantile(0.5, np.True_), False, "smoothing=.*True_?; it must be a positive"),
         (Quantile(0.5, -1), False, r"smoothing=-1; it must be a positive finite"),
         (Huber(np.inf), False, r"Huber has delta=inf"),
         (Hinge(None), True, r"Hinge has smoothing=None"),

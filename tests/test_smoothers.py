@@ -60,8 +60,19 @@ def test_leave_one_out_chooses_the_width(sinc):
         if used.all():
             assert row["mse"] == pytest.approx(errors.mean(), rel=1e-8)
     best = min(model.search_, key=lambda row: row["mse"])
-    assert model.kernel_.gamma == best["gamma"]
+    assert model.gamma_ == model.kernel_.gamma == best["gamma"]
     assert model.score(X, np.sinc(X[:, 0] / np.pi)) > 0.95
+
+
+@pytest.mark.parametrize("make", [NadarayaWatson, KernelCentroidClassifier])
+@pytest.mark.parametrize(
+    "kernel, expected",
+    [("rbf", 2.0), (Matern(1.5, 3.0), 3.0), ("cosine", None), (rbf_kernel, None)],
+    ids=["name", "object", "without", "function"],
+)
+def test_the_gamma_in_use_is_told(make, kernel, expected):
+    X = np.random.default_rng(0).uniform(size=(20, 2))
+    assert make(kernel, gamma=2.0).fit(X, X[:, 0] > 0.5).gamma_ == expected
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e200])

@@ -10,15 +10,8 @@ from naming import named
 from reference import hull_by_programme, hyperplane_by_least_squares
 from scipy.optimize import minimize
 
-from pursuit.neighbors.subspaces import (
-    Hyperplanes,
-    Neighborhoods,
-    Query,
-    gram_path,
-    hull_distance,
-    hyperplane_distance,
-    no_tangents,
-)
+from pursuit.neighbors import gram_path, hull_distance, hyperplane_distance
+from pursuit.neighbors.subspaces import Hyperplanes, Neighborhoods, Query, no_tangents
 
 PENALTIES = [0.0, 1e-9, 1e-3, 0.1, 10.0]
 
@@ -200,6 +193,7 @@ def test_bad_shapes():
         ({"tangents": [[1.0, np.nan, 0.0]]}, "tangents holds NaN"),
         ({"penalty": -1.0}, "penalty=-1.0 must be a finite number of at least 0"),
         ({"penalty": np.nan}, "penalty=nan must be"),
+        ({"penalty": True}, "penalty=True must be"),
         ({"penalty": "auto"}, "penalty='auto' must be"),
         ({"n_components": -1}, "n_components=-1 must be"),
         ({"x": [0.0, np.inf, 1.0]}, "x holds NaN or infinity"),

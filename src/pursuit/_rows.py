@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numba.extending import register_jitable
 
 # Number of rows converted to bytes at a time.
 _AT_ONCE = 256
+
+# What the generator SplitMix64 adds to its state, to number the draws from one digest.
+STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 # Precision of rounded values: at least the range of the column over this power of two.
 _BITS = 14
@@ -57,6 +61,17 @@ def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
 def exact_digests(X: Any, rows: np.ndarray) -> np.ndarray:
     """Return a number for each of the rows, equal where all of their values are."""
     return _digests(_contents(X, rows, None))
+
+
+@register_jitable
+def mixed(z: Any) -> Any:
+    """Return pseudo-random numbers that depend on ``z`` only, uint64.
+
+    The finalizer of SplitMix64; ``z`` is an array, or a number in compiled loops.
+    """
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 def _digests(contents: Iterable[bytes], key: bytes = b"") -> np.ndarray:

@@ -17,6 +17,9 @@ from scipy.linalg import eigh, solve_triangular
 
 from pursuit.bounds import BoundCurve, kpca_compression
 
+# Share of the mean of ``k(x, x)`` that is rounding.
+_ROUNDING = 1e-14
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SubspacePath:
@@ -80,6 +83,16 @@ class SubspacePath:
         if not center:
             return self.moments
         return self.moments - np.outer(self.means, self.means)
+
+    def variance(self, center: bool) -> float:
+        """Return the mean squared distance of images from their mean, or from 0.
+
+        Of the mean only the part inside the span counts: all of it would take the
+        kernel of all pairs of rows. Infinite if all images are equal, up to rounding:
+        nothing is a share of it.
+        """
+        left = self.total - float(self.means @ self.means) if center else self.total
+        return left if left > _ROUNDING * self.total else np.inf
 
     def principal_directions(self, center: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return variances in decreasing order, and their directions as columns."""

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from pursuit.kernels.distances import CANCELLED
-from pursuit.kernels.exponential import _exp
+from pursuit.kernels.exponential import exp_nonpositive
 
 # Start of a running log-sum-exp: finite, so that differences are not NaN.
 START = -1e300
@@ -22,7 +22,7 @@ def add_terms(terms, top, total):
     """Add one term per query to the running log-sum-exp, with one exponential each."""
     for q in range(terms.shape[0]):
         gap = terms[q] - top[q]
-        e = _exp(-abs(gap))
+        e = exp_nonpositive(-abs(gap))
         is_higher = gap > 0.0
         total[q] = total[q] * e + 1.0 if is_higher else total[q] + e
         top[q] = terms[q] if is_higher else top[q]

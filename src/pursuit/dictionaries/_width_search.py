@@ -7,7 +7,9 @@ import math
 import numpy as np
 from numba import njit
 
-from pursuit.kernels.exponential import _exp
+from pursuit._fastmath import REORDER
+from pursuit._rows import STRIDE, mixed
+from pursuit.kernels.exponential import exp_nonpositive
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 # The search ends when ln(gamma) is known to half of this.
@@ -19,10 +21,8 @@ _SQUARES = 16
 # rounding does not decide where the criterion is flat.
 _TIE = 1e-10
 
-_sums = {"contract", "reassoc", "nsz"}
 
-
-@njit(nogil=True, cache=True, fastmath=_sums)
+@njit(nogil=True, cache=True, fastmath=REORDER)
 def _criterion(
     K: np.ndarray, w: np.ndarray, Z: np.ndarray, scaled: bool, centered: bool
 ) -> float:
@@ -58,7 +58,7 @@ def _criterion(
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _gaussian(d: np.ndarray, gamma: float, K: np.ndarray) -> None:
     for j in range(d.shape[0]):
-        K[j] = _exp(-gamma * d[j])
+        K[j] = exp_nonpositive(-gamma * d[j])
 
 
 @njit(nogil=True, cache=True)
@@ -148,18 +148,10 @@ def best_width(
 
 
 @njit(nogil=True, cache=True)
-def _mixed(z: np.uint64) -> np.uint64:
-    """Return a pseudo-random number that depends on ``z`` only."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(nogil=True, cache=True)
 def _is_drawn(here: np.uint64, there: np.uint64, draw: int, limit: np.uint64) -> bool:
     """Return whether a row belongs to the given random subset of a center."""
-    number = _mixed(here + np.uint64(draw + 1) * np.uint64(0x9E3779B97F4A7C15))
-    return _mixed(number ^ _mixed(there)) < limit
+    number = mixed(here + np.uint64(draw + 1) * STRIDE)
+    return mixed(number ^ mixed(there)) < limit
 
 
 @njit(nogil=True, cache=True)

@@ -6,7 +6,8 @@ Letters as in `_loops`.
 import numpy as np
 from numba import njit
 
-from ._loops import REORDER
+from pursuit._fastmath import REORDER
+
 from .ties import first_largest
 
 # A foreseen step leaves at least this share of a squared norm.

@@ -5,7 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ._loops import REORDER, reduce_residue, subtract, update
+from pursuit._fastmath import REORDER
+
+from ._loops import reduce_residue, subtract, update
 from .ties import first_largest
 
 # Block size of a transposition: both sides stay in the first-level cache.

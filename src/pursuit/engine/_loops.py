@@ -8,8 +8,7 @@ same at the start, ``p`` (M,) correlations with one direction ``q``.
 import numpy as np
 from numba import njit
 
-# Reordering sums lets LLVM use vector registers; NaN and infinity are preserved.
-REORDER = {"reassoc", "contract", "nsz"}
+from pursuit._fastmath import REORDER
 
 # Block of `products`: this many atoms by this many rows stay in the second-level cache
 # while all vectors are multiplied, and four atoms in the first-level cache.

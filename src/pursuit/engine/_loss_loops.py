@@ -7,7 +7,9 @@ Letters as in :mod:`.loss_pursuit`: functions ``B`` (b, l + tail), coefficients 
 import numpy as np
 from numba import njit
 
-from ._loops import REORDER, take_out_span
+from pursuit._fastmath import REORDER
+
+from ._loops import take_out_span
 
 # If less than this share of a squared norm is left, directions are projected out again.
 _LEAST_LEFT = 0.01

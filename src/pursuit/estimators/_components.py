@@ -15,7 +15,7 @@ from pursuit._parameters import (
     row_count,
     whole_number,
 )
-from pursuit._rows import row_digests
+from pursuit._rows import STRIDE, mixed, row_digests
 from pursuit.components.choosing import Choosing
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import (
@@ -132,11 +132,7 @@ def _told_apart(digests: np.ndarray) -> np.ndarray:
     order = np.argsort(group, kind="stable")
     copy = np.empty(len(group), dtype=np.uint64)
     copy[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    # The finalizer of the generator SplitMix64.
-    mixed = digests + copy * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    return mixed(digests + copy * STRIDE)
 
 
 def _sample_size(value: Any, n_rows: int) -> int:

@@ -15,7 +15,6 @@ from pursuit._parameters import (
     check_scale,
     check_squares,
     is_word,
-    random_numbers,
     thread_count,
 )
 from pursuit._threads import allowed_threads
@@ -38,6 +37,7 @@ from ._local_parameters import (
     limited_threads,
     reference_rows,
     rows_left_out_together,
+    rows_to_leave_out,
     without_weights,
 )
 from ._targets import class_codes
@@ -160,7 +160,7 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         self.loo_table_ = None
         self.n_neighbors_, penalty = most, float(penalties[0])
         if self.loo_samples > 0:
-            rows = self._left_out_rows(len(X))
+            rows = rows_to_leave_out(self, len(X))
             find = self._leaving_out(X, rows, graph, most)
         if self._is_auto():
             self.loo_table_ = error_table(
@@ -184,11 +184,6 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
 
     def _set_penalty(self, penalty: float) -> None:
         """Store the chosen penalty, if the subspaces have one."""
-
-    def _left_out_rows(self, n_samples: int) -> np.ndarray:
-        n = min(self.loo_samples, n_samples)
-        rng = random_numbers(0 if self.random_state is None else self.random_state)
-        return np.sort(rng.choice(n_samples, n, replace=False))
 
     def _leaving_out(
         self, X: np.ndarray, rows: np.ndarray, graph: Any, n_neighbors: int

@@ -27,6 +27,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 # Largest number of neighbors that "auto" compares.
 MOST_NEIGHBORS = 80
+# penalty="scale", as a share of the variance.
+PENALTY_SCALE = 0.1
 # At most so many different rows, with on average so many copies, are categories.
 _FEW_ROWS, _MANY_COPIES = 50, 5
 # An array of more values is not printed.
@@ -69,6 +71,26 @@ def check_shared(estimator: Any, least_left_out: int) -> None:
     thread_count(estimator.n_jobs)
     check_verbose(estimator.verbose)
     check_search(estimator.search)
+
+
+def penalties_to_compare(
+    penalty: float | str, shares: tuple[float, ...], variance: float
+) -> np.ndarray:
+    """Return the penalties to compare, or the single one given.
+
+    ``shares`` are those of the variance that "auto" compares.
+    """
+    if not isinstance(penalty, str):
+        return np.array([float(penalty)])
+    return variance * np.array(shares if penalty == "auto" else (PENALTY_SCALE,))
+
+
+def rows_to_leave_out(estimator: Any, n_samples: int) -> np.ndarray:
+    """Return the training rows that are left out in turn, sorted."""
+    state = estimator.random_state
+    rng = random_numbers(0 if state is None else state)
+    n = min(estimator.loo_samples, n_samples)
+    return np.sort(rng.choice(n_samples, n, replace=False))
 
 
 def check_search(search: Any) -> None:

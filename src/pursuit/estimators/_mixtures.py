@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,7 @@ from pursuit._parameters import (
     thread_count,
     whole_number,
 )
-from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import NO_LIMIT
-from pursuit.densities._coordinates import Coordinates, constant_columns
 from pursuit.densities.downdates import Models
 from pursuit.densities.left_out import LeaveOneOut, leave_out, n_near_for
 from pursuit.densities.local_gaussians import LocalGaussians
@@ -30,74 +27,21 @@ from pursuit.densities.local_weights import (
     nearest,
     weighted_neighbors,
 )
-from pursuit.densities.search import (
-    COMPONENTS,
-    LEFT_OUT_ROWS,
+from pursuit.densities.search import COMPONENTS, neighbor_candidates, search
+from pursuit.densities.widths import (
     TOLERANCE,
     as_table,
     grid_octaves,
-    neighbor_candidates,
-    scale,
-    search,
     warn_of_degeneracy,
 )
 from pursuit.kernels import Kernel, as_kernel
 
-from ._densities import ScoredDensity, check_bandwidth
+from ._densities import ScoredDensity, Training, check_bandwidth
 from ._inputs import validate_data
 from ._weights import check_sample_weight
 
 # Numbers of neighbors that `tuning_grid` offers.
 GRID_NEIGHBORS = (8, 16, 32)
-
-# σ if the data have no scale: a single row, or all rows equal.
-_NO_SCALE = 1.0
-
-
-@dataclass(frozen=True)
-class _Training:
-    """Distinct rows of positive weight, as given and in coordinates of their own.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (l, n)
-        Rows as given.
-    X : ndarray of shape (l, n)
-        Rows in `coordinates`.
-    counts : ndarray of shape (l,)
-        Summed weights of the equal rows.
-    set_of_row : ndarray of int of shape (n_samples,)
-        Index of the distinct row that each training row equals; -1 for weight 0.
-    coordinates : Coordinates
-    """
-
-    rows: np.ndarray
-    X: np.ndarray
-    counts: np.ndarray
-    set_of_row: np.ndarray
-    coordinates: Coordinates
-
-    @classmethod
-    def of(cls, X: np.ndarray, weight: np.ndarray) -> _Training:
-        first, set_of_row = distinct_rows(X, weight)
-        used = set_of_row >= 0
-        counts = np.bincount(set_of_row[used], weight[used])
-        coordinates = Coordinates.of(X[first])
-        rows = np.ascontiguousarray(X[first])
-        return cls(rows, coordinates.inside(rows), counts, set_of_row, coordinates)
-
-    @property
-    def is_constant(self) -> np.ndarray:
-        """Which columns are constant, (n,)."""
-        return constant_columns(self.rows)
-
-    def some_rows(self) -> np.ndarray:
-        """Return the rows that a search leaves out: all, or a random sample."""
-        everything = np.arange(len(self.rows))
-        if len(everything) <= LEFT_OUT_ROWS:
-            return everything
-        digests = row_digests(self.rows, everything, 0)
-        return np.sort(np.argsort(digests)[:LEFT_OUT_ROWS])
 
 
 class LocalGaussianMixture(ScoredDensity):
@@ -120,7 +64,7 @@ class LocalGaussianMixture(ScoredDensity):
         weight = check_sample_weight(sample_weight, len(X))
         limit = thread_count(self.n_jobs, default=NO_LIMIT)
         memory = budget(self.max_memory)
-        data = _Training.of(X, weight)
+        data = Training.of(X, weight)
         check_bandwidth(bandwidth, data.coordinates)
         kernel = _kernel(neighborhood, X, weight)
         self._data, self._kernel = data, kernel
@@ -128,7 +72,7 @@ class LocalGaussianMixture(ScoredDensity):
         is_found = _is_auto(n_neighbors) and kernel is None
         if k is not None and (is_found or np.all(data.counts == 1.0)):
             k = min(k, len(data.X) - 1)  # at most all other rows
-        self.n_neighbors_, self.n_components_, self.bandwidth_ = k, d, sigma
+        self._n_neighbors, self._n_components, self.bandwidth_ = k, d, sigma
         self._gaussians = LocalGaussians(
             data.X,
             self._weighted_neighbors(k, is_found, memory, limit),
@@ -154,10 +98,10 @@ class LocalGaussianMixture(ScoredDensity):
         if len(ks) * len(ds) == 1 and given is not None:
             return ks[0], ds[0], sigma
         if n_rows < 2:
-            return ks[0], ds[-1], _NO_SCALE if _is_auto(sigma) else sigma
+            return ks[0], ds[-1], unit if given is None else sigma
         largest = max(n_near_for(k, n_rows) for k in ks)
         near = nearest(data.X, largest, memory, limit)
-        varying = np.ascontiguousarray(data.X[:, ~is_constant])
+        varying = data.varying
         found = search(
             lambda k: self._left_out(varying, k, memory, limit, TOLERANCE, near),
             ks,
@@ -225,9 +169,9 @@ class LocalGaussianMixture(ScoredDensity):
         data, mixture = self._data, self._gaussians
         logs = np.full(len(data.X), -np.inf)
         if len(data.X) > 1:
-            models = Models((self.n_components_,), np.array([mixture.variance]))
+            models = Models((self._n_components,), np.array([mixture.variance]))
             left_out = self._left_out(
-                data.X, self.n_neighbors_, mixture.memory, mixture.n_threads
+                data.X, self._n_neighbors, mixture.memory, mixture.n_threads
             )
             logs = left_out.log_densities(models, np.arange(len(data.X)))[0, 0]
         logs = np.append(logs, np.nan) - data.coordinates.log_volume
@@ -250,11 +194,8 @@ class LocalGaussianMixture(ScoredDensity):
             Grid for `GridSearchCV`; empty if nothing is "auto".
         """
         X = check_array(X, dtype=np.float64)
-        data = _Training.of(X, np.ones(len(X)))
-        base, highest = _NO_SCALE, 0
-        if len(data.X) > 1:
-            base, highest = scale(data.X, data.some_rows())
-            base *= data.coordinates.unit
+        data = Training.of(X, np.ones(len(X)))
+        base, highest = data.scale()
         values: dict[str, list[Any]] = {
             "bandwidth": [float(base * 2.0**e) for e in grid_octaves(-2, 3, highest)],
             "n_neighbors": [k for k in GRID_NEIGHBORS if k < len(data.X)] or [1],

@@ -72,7 +72,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -log P of the true class (at the best temperature, if that is "auto"), or the
         error rate, with ties broken by the former. Of settings that tie, the one with
         the widest ``bandwidth`` is taken.
-    n_folds : int, default=5
+    cv : int, default=5
         Number of folds in each class by which rows are left out if the density has no
         ``loo_score_samples``. If it has, each row is left out exactly.
     verbose : int or bool, default=0
@@ -94,6 +94,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Settings compared: ``params``, ``ancll``, ``error``, ``temperature``.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------
@@ -130,7 +132,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         temperature: float | str | None = None,
         param_grid: Any = "auto",
         tune_by: str = "ancll",
-        n_folds: int = 5,
+        cv: int = 5,
         verbose: int | bool = 0,
     ) -> None:
         self.density = density
@@ -138,7 +140,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.temperature = temperature
         self.param_grid = param_grid
         self.tune_by = tune_by
-        self.n_folds = n_folds
+        self.cv = cv
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DensityClassifier:
@@ -176,7 +178,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _check(self) -> None:
         check_density(self.density)
         check_choice("tune_by", self.tune_by, ("ancll", "error"))
-        whole_number("n_folds", self.n_folds, 2)
+        whole_number("cv", self.cv, 2)
         check_verbose(self.verbose)
         positive_number("temperature", self.temperature, ("auto", None))
 
@@ -252,7 +254,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         logs = np.empty((len(X), len(densities)))
         for c, density in enumerate(densities):
             own = codes == c
-            logs[own, c] = held_out_scores(density, X[own], weight[own], self.n_folds)
+            logs[own, c] = held_out_scores(density, X[own], weight[own], self.cv)
             if not own.all():
                 logs[~own, c] = density.score_samples(X[~own])
         return {"params": dict(params)} | self._judged(logs, codes, weight)

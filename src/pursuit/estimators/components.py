@@ -86,6 +86,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     center : bool, default=True
         Whether to center the images in feature space, as KernelPCA does. The same
         points are chosen either way.
+    delta : float, default=0.05
+        With ``n_components="bound"``, the probability with which the bound may fail.
     degree : int, default=3
         Degree of the polynomial kernel; ignored by other kernels.
     coef0 : float, default=1.0
@@ -110,8 +112,6 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     verbose : int or bool, default=0
         Whether to show a progress bar. Ctrl-C ends the choice with the points found so
         far and a warning.
-    delta : float, default=0.05
-        With ``n_components="bound"``, the probability with which the bound may fail.
 
     Attributes
     ----------
@@ -127,6 +127,11 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Components as combinations of the chosen points' images.
     explained_variance_ : ndarray of shape (n_components,)
         Variances of the components over the training rows, in decreasing order.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Their shares of the total variance, the mean squared distance of the training
+        images from their center: their mean as projected on the span of the chosen
+        points, or 0 if `center` is False. All components of the chosen points add up
+        to 1 minus the share that ``path_.residuals`` leaves.
     path_ : SubspacePath
         All steps: rows, criteria, mean residuals (``path_.residuals``), and bounds on
         the residual of new points (``path_.bound()``).
@@ -176,6 +181,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         gamma: float | str | None = "median",
         max_support: int | None = None,
         center: bool = True,
+        delta: float = 0.05,
         degree: int = 3,
         coef0: float = 1.0,
         subsample: int | float | str | None = "auto",
@@ -184,13 +190,13 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         max_memory: int | str | None = None,
         random_state: Any = None,
         verbose: int | bool = 0,
-        delta: float = 0.05,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
         self.max_support = max_support
         self.center = center
+        self.delta = delta
         self.degree = degree
         self.coef0 = coef0
         self.subsample = subsample
@@ -199,7 +205,6 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.max_memory = max_memory
         self.random_state = random_state
         self.verbose = verbose
-        self.delta = delta
 
     def fit(self, X: Any, y: Any = None) -> SparseKernelPCA:
         """Choose the points and find the components.
@@ -274,6 +279,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         V = V[:, : self.n_components_]
         factor = path.n_samples / max(1, path.n_samples - int(self.center))
         self.explained_variance_ = factor * values[: self.n_components_]
+        shares = values / path.variance(self.center)
+        self.explained_variance_ratio_ = shares[: self.n_components_]
         upper = path.triangle.T
         means = path.means if self.center else np.zeros(n)
         self.components_ = solve_triangular(upper, V).T

@@ -150,6 +150,7 @@ class ManifoldParzen(LocalGaussianMixture):
             self.bandwidth,
             self.neighborhood,
         )
+        self.n_neighbors_, self.n_components_ = self._n_neighbors, self._n_components
         return self
 
 
@@ -179,8 +180,8 @@ class ParzenWindows(LocalGaussianMixture):
     bandwidth_ : float
         Value of sigma that was used.
     search_ : list of dict
-        Bandwidths compared by the search, with the mean log-density of left-out rows
-        (``score``); empty if the bandwidth was given.
+        Values of ``bandwidth`` compared by the search, with the mean log-density of
+        left-out rows (``score``); empty if the bandwidth was given.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -239,4 +240,6 @@ class ParzenWindows(LocalGaussianMixture):
             The fitted density.
         """
         self._fit(X, sample_weight, None, 0, self.bandwidth, "hard")
+        names = ("bandwidth", "score")
+        self.search_ = [{name: row[name] for name in names} for row in self.search_]
         return self

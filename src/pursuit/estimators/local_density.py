@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,44 +12,27 @@ from pursuit._memory import budget
 from pursuit._parameters import (
     check_flag,
     check_verbose,
+    is_word,
     positive_number,
     random_numbers,
     thread_count,
     whole_number,
 )
-from pursuit._progress import Progress
-from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import NO_LIMIT
 from pursuit._warnings import warn
-from pursuit.densities._coordinates import Coordinates, constant_columns
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
-from pursuit.densities.search import (
-    FARTHEST,
-    LEAST_GAIN,
-    LEFT_OUT_ROWS,
-    TOLERANCE,
-    curves_of,
-    grid_octaves,
-    growth_without_bound,
-    log_peak,
-    n_gaining,
-    passes_beyond,
-    scale,
-    slope_at_the_end,
-    warn_of_degeneracy,
-    winner,
-)
+from pursuit.densities.pointwise_search import PointwiseTrial, search_widths
+from pursuit.densities.widths import as_table, grid_octaves, warn_of_degeneracy
 
-from ._densities import ScoredDensity, check_bandwidth
+from ._densities import ScoredDensity, Training, check_bandwidth
 from ._inputs import validate_data
 from ._weights import check_sample_weight
 
-# Widths and bandwidths that "auto" compares first, in octaves above the typical
-# distance of a nearest neighbor; more follow up to the spread of the data.
-WIDTHS = tuple(e / 2 for e in range(13))
-BANDWIDTHS = tuple(range(-6, 4))
 # Relative standard error of the mass above which dividing by it is unreliable.
 _LARGEST_ERROR = 0.1
+# Widths, in the unit of the coordinates, if the data have no scale: a single row, or
+# all rows equal.
+_WITHOUT_SCALE = PointwiseTrial(1.0, 1.0, np.nan)
 
 
 class LocalGaussianDensity(ScoredDensity):
@@ -185,14 +167,11 @@ class LocalGaussianDensity(ScoredDensity):
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
-        first, self._set_of_row = distinct_rows(X, weight)
-        used = self._set_of_row >= 0
-        counts = np.bincount(self._set_of_row[used], weight[used])
-        self._coordinates = Coordinates.of(X[first])
-        check_bandwidth(bandwidth, self._coordinates)
-        self._X, self._log_counts = self._coordinates.inside(X[first]), np.log(counts)
-        self._is_constant = constant_columns(X[first])
-        self._choose(width, bandwidth, row_digests(X, first, 0))
+        data = Training.of(X, weight)
+        check_bandwidth(bandwidth, data.coordinates)
+        self._coordinates, self._set_of_row = data.coordinates, data.set_of_row
+        self._X, self._log_counts = data.X, np.log(data.counts)
+        self._choose(data, width, bandwidth)
         self.log_mass_ = 0.0
         if self.normalize:
             self.log_mass_ = self._checked_log_mass()
@@ -208,129 +187,47 @@ class LocalGaussianDensity(ScoredDensity):
             )
         return log_mass
 
-    def _choose(self, width: Any, bandwidth: Any, digests: np.ndarray) -> None:
+    def _choose(self, data: Training, width: Any, bandwidth: Any) -> None:
+        """Set both widths, and what a search compared if one is "auto"."""
         self.search_: list[dict[str, float]] = []
-        is_open = width == "auto" or bandwidth == "auto"
-        rows = np.sort(np.argsort(digests)[:LEFT_OUT_ROWS])
-        base, highest = 1.0, 0
-        if is_open and len(rows) > 1:
-            base, highest = scale(self._varying, rows)
-        base *= self._coordinates.unit
-        widths = base * 2.0 ** _up_to(WIDTHS, highest)
-        sigmas = base * 2.0 ** _up_to(BANDWIDTHS, highest)
-        if is_open and len(rows) > 1:
-            widths = widths if width == "auto" else np.array([width])
-            sigmas = sigmas if bandwidth == "auto" else np.array([bandwidth])
-            width, bandwidth = self._search(widths, sigmas, rows)
-        elif is_open:
-            width = widths[0] if width == "auto" else width
-            bandwidth = base if bandwidth == "auto" else bandwidth
-        self.width_, self.bandwidth_ = float(width), float(bandwidth)
+        unit = data.coordinates.unit
+        h = None if is_word(width, "auto") else self._inside(width)
+        sigma = None if is_word(bandwidth, "auto") else bandwidth / unit
+        best = _WITHOUT_SCALE
+        if None in (h, sigma) and len(data.X) > 1:
+            best = self._found(data, h, sigma)
+        self.width_ = best.width * unit if h is None else width
+        self.bandwidth_ = best.bandwidth * unit if sigma is None else bandwidth
 
-    def _search(
-        self, widths: np.ndarray, sigmas: np.ndarray, rows: np.ndarray
-    ) -> tuple[float, float]:
-        """Return the pair of highest leave-one-out likelihood."""
-        growth = 0.0
-        total = len(widths) + FARTHEST
-        with Progress(total, "widths", self.verbose, "width") as bar:
-            for n_done, width in enumerate(widths):
-                self._compare(width, sigmas, rows)
-                bar.show(n_done + 1, best=self._best()["score"])
-            if len(sigmas) > 1:
-                growth = self._growth(float(sigmas[0]), rows)
-            for n_done in range(len(widths), total):
-                score = self._best(growth)["score"]
-                for width, sigma in self._beyond(growth):
-                    self._compare(width, np.array([sigma]), rows)
-                best = self._best(growth)
-                bar.show(n_done + 1, best=best["score"])
-                if best["score"] < score + LEAST_GAIN:
-                    break
-            bar.show(total, best=best["score"])
-        if len(sigmas) > 1:
-            slope = slope_at_the_end(self._curves()[best["width"]])
-            warn_of_degeneracy(growth, slope, self._is_constant)
-        n_constant = int(self._is_constant.sum())
-        for row in self.search_:
-            bandwidth = row["bandwidth"] / self._coordinates.unit
-            row["score"] += n_constant * log_peak(bandwidth)
-        return best["width"], best["bandwidth"]
-
-    def _growth(self, lowest: float, rows: np.ndarray) -> float:
-        """Return in how many dimensions the likelihood grows without bound.
-
-        Narrower bandwidths than the lowest of the grid tell, one pass for all.
-        """
-        best, unit = self._best(), self._coordinates.unit
-        if best["bandwidth"] > lowest:
-            return 0.0
-        for part in passes_beyond(self._varying, lowest / unit, 0.5, TOLERANCE):
-            score, n_before = self._best()["score"], len(self.search_)
-            self._compare(best["width"], part * unit, rows)
-            found = self.search_[n_before:]
-            n = n_gaining(score, (row["score"] for row in found))
-            del self.search_[n_before + n + 1 :]
-            if n < len(found):
-                return 0.0
-        curves = self._curves()
-        return growth_without_bound(curves[best["width"]], curves.values())
-
-    def _curves(self) -> dict[float, list[tuple[float, float]]]:
-        """Return the bandwidths and scores of each width."""
-        return curves_of((r["width"], r["bandwidth"], r["score"]) for r in self.search_)
-
-    def _compare(self, width: float, sigmas: np.ndarray, rows: np.ndarray) -> None:
-        """Add a width with each bandwidth to the table, by their left-out scores."""
-        coordinates = self._coordinates
-        X = self._varying
-        model = self._model(X, width)
-        sizes = sigmas / coordinates.unit
-        logs = model.log_density(X[rows], sizes**2, rows, TOLERANCE)
-        log_counts = self._log_counts[rows]
-        scores = np.average(logs, axis=0, weights=np.exp(log_counts - log_counts.max()))
-        scores = scores - coordinates.log_volume
-        self.search_ += [
-            {"width": float(width), "bandwidth": float(sigma), "score": float(score)}
-            for sigma, score in zip(sigmas, scores, strict=True)
-        ]
-
-    def _best(self, growth: float = 0.0) -> dict[str, float]:
-        sigmas, scores = np.array(
-            [(r["bandwidth"], r["score"]) for r in self.search_]
-        ).T
-        return self.search_[winner(sigmas, scores, growth)]
-
-    def _beyond(self, growth: float) -> list[tuple[float, float]]:
-        """Return pairs next to the best one if that is at the edge of the grid."""
-        best = self._best(growth)
-        steps = []
-        for name in ("width", "bandwidth"):
-            tried = {row[name] for row in self.search_}
-            ends = {min(tried): 0.5, max(tried): 2.0} if len(tried) > 1 else {}
-            steps.append({1.0, ends.get(best[name], 1.0)})
-        return [
-            (best["width"] * f, best["bandwidth"] * g)
-            for f, g in product(*steps)
-            if (f, g) != (1.0, 1.0)
-        ]
+    def _found(
+        self, data: Training, h: float | None, sigma: float | None
+    ) -> PointwiseTrial:
+        """Return the pair of highest leave-one-out likelihood, and keep the others."""
+        model = self._model(data.varying, 1.0)
+        found = search_widths(model, h, sigma, data.some_rows(), self.verbose)
+        is_constant = data.is_constant
+        self.search_ = as_table(found.trials, data.coordinates, int(is_constant.sum()))
+        if sigma is None:
+            warn_of_degeneracy(found.growth, found.slope, is_constant)
+        return found.best
 
     def _model(self, X: np.ndarray, width: float) -> PointwiseGaussians:
+        """Return the density of rows X with a width in their coordinates."""
         return PointwiseGaussians(
             X,
             self._log_counts,
-            float(np.clip(width / self._coordinates.unit, 1e-120, 1e120)),
+            width,
             self.n_components,
             budget(self.max_memory),
             thread_count(self.n_jobs, default=NO_LIMIT),
         )
 
-    @property
-    def _varying(self) -> np.ndarray:
-        """The rows without their constant columns, which say nothing of a width."""
-        if not self._is_constant.any():
-            return self._X
-        return np.ascontiguousarray(self._X[:, ~self._is_constant])
+    def _fitted_model(self) -> PointwiseGaussians:
+        return self._model(self._X, self._inside(self.width_))
+
+    def _inside(self, width: float) -> float:
+        """Return a width in the coordinates, kept where it can be squared."""
+        return float(np.clip(width / self._coordinates.unit, 1e-120, 1e120))
 
     @property
     def _variance(self) -> float:
@@ -351,7 +248,7 @@ class LocalGaussianDensity(ScoredDensity):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        model = self._model(self._X, self.width_)
+        model = self._fitted_model()
         X = self._coordinates.inside(X)
         logs = model.log_density(X, np.array([self._variance]))
         return logs[:, 0] - self._coordinates.log_volume - self.log_mass_
@@ -368,7 +265,7 @@ class LocalGaussianDensity(ScoredDensity):
         check_is_fitted(self)
         logs = np.full(len(self._X), -np.inf)
         if len(self._X) > 1:
-            model = self._model(self._X, self.width_)
+            model = self._fitted_model()
             variance = np.array([self._variance])
             rows = np.arange(len(self._X))
             logs = model.log_density(self._X, variance, rows)[:, 0]
@@ -404,7 +301,7 @@ class LocalGaussianDensity(ScoredDensity):
     def _log_mass(
         self, n_samples: int, rng: np.random.RandomState
     ) -> tuple[float, float]:
-        model = self._model(self._X, self.width_)
+        model = self._fitted_model()
         return model.log_mass(self._variance, n_samples, rng)
 
     def tuning_grid(self, X: Any) -> dict[str, list[float]]:
@@ -421,21 +318,10 @@ class LocalGaussianDensity(ScoredDensity):
             Grid for `GridSearchCV`; empty if nothing is "auto".
         """
         X = check_array(X, dtype=np.float64)
-        first, _ = distinct_rows(X, np.ones(len(X)))
-        coordinates = Coordinates.of(X[first])
-        base, highest = 1.0, 0
-        if len(first) > 1:
-            rows = np.sort(np.argsort(row_digests(X, first, 0))[:LEFT_OUT_ROWS])
-            base, highest = scale(coordinates.inside(X[first]), rows)
-        base *= coordinates.unit
+        base, highest = Training.of(X, np.ones(len(X))).scale()
         values = {
             "width": [base * 2.0**e for e in grid_octaves(1, 4, highest)],
             "bandwidth": [base * 2.0**e for e in grid_octaves(-3, 2, highest)],
         }
         mine = self.get_params(deep=False)
         return {name: v for name, v in values.items() if mine[name] == "auto"}
-
-
-def _up_to(octaves: tuple[float, ...], highest: int) -> np.ndarray:
-    """Return the octaves, extended by whole ones up to the spread of the data."""
-    return np.array([*octaves, *range(int(octaves[-1]) + 1, highest + 1)], dtype=float)

@@ -14,28 +14,28 @@ from pursuit._parameters import (
     check_squares,
     is_word,
     number_from_zero,
-    random_numbers,
     thread_count,
 )
 from pursuit._threads import allowed_threads
-from pursuit.neighbors.leave_one_out import Table
-from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace
+from pursuit.neighbors.leave_one_out import Table, squared_error_table
+from pursuit.neighbors.nearest_subspaces import NearestSubspace
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
-from pursuit.neighbors.subspaces import Hyperplanes, class_variance, reconstruct
+from pursuit.neighbors.subspaces import Hyperplanes, Neighborhoods, class_variance
 
 from ._inputs import validate_data
 from ._local_parameters import (
     MOST_NEIGHBORS,
     check_shared,
     limited_threads,
+    penalties_to_compare,
     rows_left_out_together,
+    rows_to_leave_out,
     without_weights,
 )
 from ._targets import as_numbers
 
-# Penalties that "auto" compares, and the default, as shares of the variance of X.
+# Penalties that "auto" compares, as shares of the variance of X.
 PENALTY_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-PENALTY_SCALE = 0.1
 
 
 class HKNNRegressor(RegressorMixin, BaseEstimator):
@@ -184,7 +184,8 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         number_from_zero("penalty", self.penalty, ("scale", "auto"))
 
     def _choose(self) -> None:
-        n, penalties = len(self._points), self._penalties()
+        n = len(self._points)
+        penalties = penalties_to_compare(self.penalty, PENALTY_SHARES, self._variance)
         if "auto" not in (self.n_neighbors, self.penalty):
             self.loo_table_ = None
             self.n_neighbors_ = min(int(self.n_neighbors), n)
@@ -208,31 +209,24 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         most = min(MOST_NEIGHBORS, len(sets) - int(np.bincount(sets).min()))
         return np.arange(1, most + 1)
 
-    def _penalties(self) -> np.ndarray:
-        if not isinstance(self.penalty, str):
-            return np.array([float(self.penalty)])
-        shares = PENALTY_SHARES if self.penalty == "auto" else (PENALTY_SCALE,)
-        return self._variance * np.array(shares)
-
     def _table(
         self, numbers: np.ndarray, penalties: np.ndarray, sets: np.ndarray
     ) -> Table:
-        n = len(self._points)
-        rng = random_numbers(0 if self.random_state is None else self.random_state)
-        rows = np.sort(rng.choice(n, min(self.loo_samples, n), replace=False))
-        X, Y = self._points[rows], self._values[rows]
-        # The deviation of a constant output is round-off.
-        is_constant = np.ptp(self._values, axis=0) == 0
-        spread = np.where(is_constant, 1.0, self._values.std(axis=0))
+        rows = rows_to_leave_out(self, len(self._points))
+        X = self._points[rows]
 
-        def find(s: slice, k: int) -> Any:
+        def find(s: slice, k: int) -> Neighborhoods:
             return self._search.find(X[s], k, LeftOut(sets, sets[rows[s]]))
 
-        squared = np.zeros((len(penalties), len(numbers)))
-        for some, values in self._rebuilt(X, find, penalties, numbers):
-            missed = (values - Y[some, :, None, None]) / spread[:, None, None]
-            squared += (missed**2).sum(axis=(0, 1))
-        return Table(numbers, penalties, squared / Y.size, len(rows))
+        return squared_error_table(
+            self._model(int(numbers[-1])),
+            X,
+            self._values[rows],
+            find,
+            self._values,
+            penalties,
+            numbers,
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets.
@@ -253,24 +247,23 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         out = np.empty((len(X), self._values.shape[1]))
         numbers, penalties = np.array([self.n_neighbors_]), np.array([self.penalty_])
 
-        def find(s: slice, k: int) -> Any:
+        def find(s: slice, k: int) -> Neighborhoods:
             return self._search.find(X[s], k)
 
         with limited_threads(self.n_jobs):
-            for rows, values in self._rebuilt(X, find, penalties, numbers):
+            model = self._model(self.n_neighbors_)
+            for rows, values in model.reconstructed(
+                X, find, self._values, penalties, numbers
+            ):
                 out[rows] = values[:, :, 0, 0]
         out = np.ldexp(out, self._exponents)
         return out[:, 0] if self._is_single_output else out
 
-    def _rebuilt(
-        self, X: np.ndarray, find: Find, penalties: np.ndarray, numbers: np.ndarray
-    ) -> Any:
-        """Yield rows of X with their values (n, T, L, len(numbers)), in blocks."""
-        most = int(numbers[-1])
-        blocks = NearestSubspace(
+    def _model(self, n_neighbors: int) -> NearestSubspace:
+        return NearestSubspace(
             R=self._points,
             shape=Hyperplanes(0.0),
-            n_neighbors=most,
+            n_neighbors=n_neighbors,
             n_classes=1,
             unit=1.0,
             tangents_of=None,
@@ -278,9 +271,6 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             n_threads=thread_count(self.n_jobs, default=allowed_threads()),
             verbose=self.verbose,
         )
-        more = 3 * 8 * self._values.shape[1] * len(penalties) * most
-        for rows, query in blocks.blocks(X, find, most, more):
-            yield rows, reconstruct(query, self._values, penalties, numbers)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,10 +10,10 @@ from pursuit._parameters import is_number, is_whole, is_word, number_from_zero
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 from ._local import BaseLocal
+from ._local_parameters import penalties_to_compare
 
-# Penalties that "auto" compares, and the default, as shares of the class variance.
+# Penalties that "auto" compares, as shares of the class variance.
 PENALTY_SHARES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
-PENALTY_SCALE = 0.1
 # Numbers of neighbors that "auto" compares where each needs its own computation.
 FEW_NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45)
 
@@ -179,10 +179,7 @@ class HKNNClassifier(BaseLocal):
         return numbers[np.isin(numbers, [*FEW_NUMBERS, numbers[-1]])]
 
     def _penalties(self) -> np.ndarray:
-        if not isinstance(self.penalty, str):
-            return np.array([float(self.penalty)])
-        shares = PENALTY_SHARES if self.penalty == "auto" else (PENALTY_SCALE,)
-        return self._variance * np.array(shares)
+        return penalties_to_compare(self.penalty, PENALTY_SHARES, self._variance)
 
     def _shape(self, penalty: float) -> Hyperplanes:
         return Hyperplanes(penalty, float(self.n_components or 0))

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._parameters import positive_number, whole_number
+from pursuit._parameters import probability, whole_number
+from pursuit._quantiles import lower_quantile
 
 from ._densities import check_density, fit_density, held_out_scores
 from ._inputs import validate_data
@@ -33,7 +34,7 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         Estimator with ``fit`` and ``score_samples``.
     false_alarm_rate : float, default=0.05
         Share of regular new rows that may be called outliers; between 0 and 1.
-    n_folds : int, default=5
+    cv : int, default=5
         Number of folds by which rows are left out if the density has no
         ``loo_score_samples``.
 
@@ -45,6 +46,8 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         Threshold: ``decision_function`` is ``score_samples - offset_``.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------
@@ -61,11 +64,11 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     def __init__(
-        self, density: Any, *, false_alarm_rate: float = 0.05, n_folds: int = 5
+        self, density: Any, *, false_alarm_rate: float = 0.05, cv: int = 5
     ) -> None:
         self.density = density
         self.false_alarm_rate = false_alarm_rate
-        self.n_folds = n_folds
+        self.cv = cv
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None
@@ -87,22 +90,16 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted detector.
         """
         check_density(self.density)
-        whole_number("n_folds", self.n_folds, 2)
-        rate = positive_number("false_alarm_rate", self.false_alarm_rate)
-        if rate >= 1.0:
-            raise ValueError(
-                f"false_alarm_rate={self.false_alarm_rate!r} must be less than 1."
-            )
+        whole_number("cv", self.cv, 2)
+        rate = probability("false_alarm_rate", self.false_alarm_rate)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         X, weight = X[weight > 0], weight[weight > 0]
         self.density_ = fit_density(clone(self.density), X, weight)
-        scores = held_out_scores(self.density_, X, weight, self.n_folds)
+        scores = held_out_scores(self.density_, X, weight, self.cv)
         self._left_out = _single_rows(X, weight, scores)
-        order = np.argsort(scores, kind="stable")
-        cumulated = np.cumsum(weight[order])
-        at = np.searchsorted(cumulated, rate * cumulated[-1] * (1.0 - 1e-12))
-        self.offset_ = float(max(scores[order[at]], np.finfo(np.float64).min))
+        lowest = float(np.finfo(np.float64).min)
+        self.offset_ = max(lower_quantile(scores, weight, rate), lowest)
         return self
 
     def score_samples(self, X: Any) -> np.ndarray:

@@ -15,12 +15,12 @@ from pursuit._parameters import (
     is_word,
 )
 from pursuit._rows import distinct_rows, row_digests
-from pursuit.densities.search import LEFT_OUT_ROWS
 from pursuit.densities.smoothing import (
     class_mean_products,
     squared_distances_to_means,
     weighted_means,
 )
+from pursuit.densities.widths import LEFT_OUT_ROWS
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import bound_to, check_given
 
@@ -59,11 +59,15 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
     ----------
     kernel_ : Kernel
         Kernel with a numeric gamma.
+    gamma_ : float or None
+        Value of gamma that was used; None if the kernel has none.
     search_ : list of dict
         Values of ``gamma`` compared, with their leave-one-out mean squared errors
         (``mse``); empty unless ``gamma="loo"``.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------
@@ -143,7 +147,7 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         kernel = _bound(self, words=("loo",))
         if is_searched and isinstance(self.kernel, str) and hasattr(kernel, "gamma"):
             kernel = self._best_width(kernel)
-        self.kernel_ = kernel
+        self.kernel_, self.gamma_ = kernel, getattr(kernel, "gamma", None)
         self._predicted(self._X[:1])  # reject a negative kernel now
         return self
 
@@ -238,8 +242,12 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         Class labels.
     kernel_ : Kernel
         Kernel with a numeric gamma.
+    gamma_ : float or None
+        Value of gamma that was used; None if the kernel has none.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if the training data had some.
 
     See Also
     --------
@@ -307,6 +315,7 @@ class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):
         self._shares[np.arange(len(used)), codes] = self._weight
         self._shares /= self._shares.sum(axis=0)
         self.kernel_ = _bound(self)
+        self.gamma_ = getattr(self.kernel_, "gamma", None)
         self._mean_products = class_mean_products(
             self.kernel_, self._X, self._shares, budget(self.max_memory)
         )

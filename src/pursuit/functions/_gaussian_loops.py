@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pursuit.kernels.exponential import _exp
+from pursuit.kernels.exponential import exp_nonpositive
 
 # Exponent from which on the exponential is subnormal, and set to 0.
 _HIGHEST = 708.0
@@ -41,7 +41,7 @@ def write_varied(
     for i in range(len(place)):
         d, gamma, row = D[place[i]], gammas[i], out[rows[i], start : start + n]
         for j in range(n):
-            row[j] = _exp(-gamma * d[j])
+            row[j] = exp_nonpositive(-gamma * d[j])
         if floor > 0.0:
             for j in range(n):
                 row[j] = row[j] if row[j] >= floor else 0.0
@@ -94,7 +94,7 @@ def write_oriented(
                 if not (is_precise or q[j] >= _HIGHEST):
                     q[j] = gamma * _shrunk_distance(x[j], z[i], V[i], shrunk[i])
         for j in range(n):
-            row[j] = _exp(-max(q[j], 0.0))
+            row[j] = exp_nonpositive(-max(q[j], 0.0))
         for j in range(n):
             # NaN, from overflow, becomes 0 as well.
             row[j] = row[j] if q[j] < _HIGHEST and row[j] >= floor else 0.0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from pursuit._parameters import is_number
+from pursuit._parameters import is_number, positive_number
 
 from .widths import RULES, width
 
@@ -94,7 +93,9 @@ class Kernel(BaseEstimator):
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         """Return a new array of k(x, z); X and Y are float64 arrays or CSR."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define _matrix(X, Y)."
+        )
 
     def _diagonal(self, X: Any) -> np.ndarray:
         starts = range(0, X.shape[0], _DIAGONAL_BLOCK)
@@ -112,21 +113,7 @@ class Kernel(BaseEstimator):
                 f"{self} has gamma={gamma!r}, which is computed from data: call "
                 "bind(X) and use the kernel it returns, or pass a number."
             )
-        if not is_number(gamma) or not 0 < gamma < np.inf:
-            words = ", ".join(map(repr, RULES))
-            raise ValueError(
-                f"gamma must be a positive finite number or one of {words}; got "
-                f"{gamma!r}."
-            )
-
-    def _check_number(self, name: str, positive: bool = False) -> None:
-        value = getattr(self, name)
-        is_finite = is_number(value) and np.isfinite(value)
-        if not is_finite or (positive and value <= 0):
-            kind = "positive finite" if positive else "finite"
-            raise ValueError(
-                f"{name} must be a {kind} number, got {value!r} in {self}."
-            )
+        positive_number("gamma", gamma, RULES)
 
     def __add__(self, other: Any) -> Kernel:
         other = Constant(other) if is_number(other) else other
@@ -183,9 +170,11 @@ class Between:
 class _Combination(Kernel):
     """A kernel made of kernels; it is symmetric, for example, if all of them are."""
 
-    @abstractmethod
     def _combine(self, values: list[np.ndarray]) -> np.ndarray:
         """Combine the values of the operands, which may be overwritten."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define _combine(values)."
+        )
 
     def _operands(self) -> list[Kernel]:
         values = self.get_params(deep=False).values()
@@ -261,7 +250,7 @@ class Scaled(_Combination):
         return values[0]
 
     def _check(self) -> None:
-        self._check_number("factor", positive=True)
+        positive_number("Scaled.factor", self.factor)
 
 
 class Constant(Kernel):
@@ -276,7 +265,7 @@ class Constant(Kernel):
         return np.full((X.shape[0], Y.shape[0]), float(self.value))
 
     def _check(self) -> None:
-        self._check_number("value", positive=True)
+        positive_number("Constant.value", self.value)
 
 
 def as_points(X: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from pursuit._parameters import finite_number, whole_number
 
 from ._base import Kernel
 
@@ -15,9 +16,9 @@ from ._base import Kernel
 class DotProduct(Kernel):
     """A function of the product x·z."""
 
-    @abstractmethod
     def _profile(self, G: np.ndarray) -> None:
         """Replace the products G by the values of the kernel, in place."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _profile(G).")
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         G = safe_sparse_dot(X, Y.T, dense_output=True)
@@ -82,11 +83,8 @@ class Polynomial(DotProduct):
 
     def _check(self) -> None:
         super()._check()
-        self._check_number("coef0")
-        if not isinstance(self.degree, int | np.integer) or self.degree < 1:
-            raise ValueError(
-                f"degree must be a positive integer, got {self.degree!r} in {self}."
-            )
+        finite_number("coef0", self.coef0)
+        whole_number("degree", self.degree, 1)
 
 
 class Sigmoid(DotProduct):
@@ -104,4 +102,4 @@ class Sigmoid(DotProduct):
 
     def _check(self) -> None:
         super()._check()
-        self._check_number("coef0")
+        finite_number("coef0", self.coef0)

@@ -25,7 +25,7 @@ _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))
 
 
 @njit(nogil=True, fastmath={"contract"}, inline="always")
-def _exp(t: float) -> float:
+def exp_nonpositive(t: float) -> float:
     """Return exp(t) for t <= 0; 0 instead of subnormal numbers, NaN for NaN."""
     clipped = _LOWEST if t < _LOWEST else t
     shifted = clipped * _LOG2_E + _ROUNDER
@@ -53,4 +53,4 @@ def exponentials(D: np.ndarray, scale: float) -> None:
     """
     for i in range(D.shape[0]):
         for j in range(D.shape[1]):
-            D[i, j] = _exp(scale * D[i, j])
+            D[i, j] = exp_nonpositive(scale * D[i, j])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,9 +31,9 @@ class Radial(Kernel):
     are copied once and centered at their mean.
     """
 
-    @abstractmethod
     def _profile(self, D: np.ndarray) -> None:
         """Replace the squared distances D by the values of the kernel, in place."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _profile(D).")
 
     def _between(self, X: Any, Y: Any) -> Between:
         return RadialBetween(self, X, Y)
@@ -168,7 +167,7 @@ class Matern(Radial):
     def _check(self) -> None:
         super()._check()
         if self.nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r} in {self}.")
+            raise ValueError(f"nu={self.nu!r} must be 0.5, 1.5 or 2.5.")
 
 
 class InverseMultiquadric(Radial):

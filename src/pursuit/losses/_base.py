@@ -5,12 +5,12 @@ The public names are those of `pursuit.losses`.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from pursuit._parameters import is_number
 from pursuit._quantiles import lower_quantile
 
 # Arguments of exponentials are clipped here, so that sums of them stay finite.
@@ -111,8 +111,7 @@ class Loss(BaseEstimator):
 
     def _check_share(self, name: str) -> None:
         value = getattr(self, name)
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if not is_number or not 0.0 < value < 1.0:
+        if not is_number(value) or not 0.0 < value < 1.0:
             raise ValueError(
                 f"{type(self).__name__} has {name}={value!r}; it must be a number "
                 "between 0 and 1."
@@ -122,9 +121,9 @@ class Loss(BaseEstimator):
         value = getattr(self, name)
         if value is None and None in others:
             return
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        is_positive = is_number(value) and 0 < value < np.inf
         # `bind` sets an array, with one number for each output.
-        if not isinstance(value, np.ndarray) and not (is_number and 0 < value < np.inf):
+        if not is_positive and not isinstance(value, np.ndarray):
             choice = " or None" if None in others else ""
             raise ValueError(
                 f"{type(self).__name__} has {name}={value!r}; it must be a positive "

@@ -1,5 +1,13 @@
 """Nearest neighbors by local subspaces: the mathematics behind the estimators."""
 
+from .distances import gram_path, hull_distance, hyperplane_distance
+from .leave_one_out import Table
 from .tangents import ImageTangents
 
-__all__ = ["ImageTangents"]
+__all__ = [
+    "ImageTangents",
+    "Table",
+    "gram_path",
+    "hull_distance",
+    "hyperplane_distance",
+]

@@ -11,7 +11,9 @@ for points that enter.
 import numpy as np
 from numba import njit
 
-from ._vectors import REORDER, add, differences, dot
+from pursuit._fastmath import REORDER
+
+from ._vectors import add, differences, dot
 
 # A point that would lower |v|² by less than this share of |p|² is round-off.
 _NOISE = 1e-15

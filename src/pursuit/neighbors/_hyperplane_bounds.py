@@ -3,8 +3,10 @@
 import numpy as np
 from numba import njit
 
+from pursuit._fastmath import REORDER
+
 from ._hyperplanes import append, center
-from ._vectors import REORDER, add, differences, dot
+from ._vectors import add, differences, dot
 
 # Steps of conjugate gradients after which a class is left to the exact computation.
 _STEPS = 40

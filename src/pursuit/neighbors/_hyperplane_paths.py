@@ -7,8 +7,10 @@ and those of its factor, belong to fewer neighbors.
 import numpy as np
 from numba import njit
 
+from pursuit._fastmath import REORDER
+
 from ._hyperplanes import append
-from ._vectors import REORDER, differences, dot
+from ._vectors import differences, dot
 
 # Penalties above this multiple of the largest squared length have the same effect, but
 # would make the closed form imprecise.

@@ -13,7 +13,9 @@ costs no precision.
 import numpy as np
 from numba import njit
 
-from ._vectors import REORDER, add, differences, dot
+from pursuit._fastmath import REORDER
+
+from ._vectors import add, differences, dot
 
 # If the penalty is below this share of the mean squared length of the rows, the normal
 # equations are too ill-conditioned, and the rows are orthogonalized instead.

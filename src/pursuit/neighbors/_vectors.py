@@ -2,8 +2,7 @@
 
 from numba import njit
 
-# Reordering sums lets LLVM use vector registers; NaN and infinity are preserved.
-REORDER = {"reassoc", "contract", "nsz"}
+from pursuit._fastmath import REORDER
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)

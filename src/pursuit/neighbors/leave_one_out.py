@@ -11,7 +11,7 @@ from pursuit._temperatures import likeliest
 
 from .nearest_subspaces import Find, NearestSubspace, scores
 
-__all__ = ["Table", "error_table", "temperature"]
+__all__ = ["Table", "error_table", "squared_error_table", "temperature"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,39 @@ def error_table(
         chosen = scores(np.sqrt(squared), nearest).argmin(axis=1)
         wrong += (chosen != codes[rows, None, None]).sum(axis=0)
     return Table(numbers, penalties, wrong / len(X), len(X))
+
+
+def squared_error_table(
+    model: NearestSubspace,
+    X: np.ndarray,
+    Y: np.ndarray,
+    find: Find,
+    values: np.ndarray,
+    penalties: np.ndarray,
+    numbers: np.ndarray,
+) -> Table:
+    """Return the leave-one-out errors of targets rebuilt from those of neighbors.
+
+    Parameters
+    ----------
+    model : NearestSubspace
+        Of one class.
+    X, Y : ndarrays of shapes (n, d) and (n, T)
+        Points and their targets.
+    find : callable
+    values : ndarray of shape (l, T)
+        Targets of the reference points. Errors are relative to their variance.
+    penalties, numbers : ndarrays of shapes (L,) and (K,)
+        What is compared, numbers of neighbors in ascending order.
+    """
+    # The deviation of a constant output is round-off.
+    is_constant = np.ptp(values, axis=0) == 0
+    spread = np.where(is_constant, 1.0, values.std(axis=0))
+    squared = np.zeros((len(penalties), len(numbers)))
+    for rows, found in model.reconstructed(X, find, values, penalties, numbers):
+        missed = (found - Y[rows, :, None, None]) / spread[:, None, None]
+        squared += (missed**2).sum(axis=(0, 1))
+    return Table(numbers, penalties, squared / Y.size, len(X))
 
 
 def temperature(score: np.ndarray, codes: np.ndarray) -> float:

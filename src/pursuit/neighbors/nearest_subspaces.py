@@ -17,6 +17,7 @@ from .subspaces import (
     Query,
     Tangents,
     no_tangents,
+    reconstruct,
 )
 
 __all__ = ["TIE_BREAK", "NearestSubspace"]
@@ -90,6 +91,24 @@ class NearestSubspace:
         for rows, query in self.blocks(X, find, self.n_neighbors):
             winner[rows] = self._decide(query)
         return winner
+
+    def reconstructed(
+        self,
+        X: np.ndarray,
+        find: Find,
+        values: np.ndarray,
+        penalties: np.ndarray,
+        numbers: np.ndarray,
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows of X with their values (n, T, L, len(numbers)), in blocks.
+
+        They are rebuilt from the values (l, T) of the neighbors, which are of one
+        class; see :func:`.reconstruct`.
+        """
+        most = int(numbers[-1])
+        more = 3 * 8 * values.shape[1] * len(penalties) * most
+        for rows, query in self.blocks(X, find, most, more):
+            yield rows, reconstruct(query, values, penalties, numbers)
 
     def _decide(self, query: Query) -> np.ndarray:
         bounds = None

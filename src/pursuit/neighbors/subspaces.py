@@ -8,17 +8,16 @@ The K nearest points ``N_1 … N_K`` of a class represent the class near a point
 
 Both are also ``min bᵀ(H + λI) b - λ/K`` over weights that sum to one, where H is the
 Gram matrix of ``N_k - x``. So ``d² = 1 / (1ᵀ(H + λI)⁻¹1) - λ/K`` for the hyperplane,
-and one factor gives every smaller K at once (:func:`gram_path`).
+and one factor gives every smaller K at once (:func:`.gram_path`).
 
-:func:`hyperplane_distance` and :func:`hull_distance` are for one neighborhood,
-`Hyperplanes` and `Hulls` for many points and classes, in threads.
+`Hyperplanes` and `Hulls` are for many points and classes, in threads; `distances` has
+the same for one neighborhood.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from pursuit._threads import deal
 
 from ._hulls import hull_bounds, hull_distances, hull_paths
 from ._hyperplane_bounds import hyperplane_bounds
-from ._hyperplane_paths import hyperplane_paths, path, reconstructions
+from ._hyperplane_paths import hyperplane_paths, reconstructions
 from ._hyperplanes import component_distances, hyperplane_distances
 
 __all__ = [
@@ -37,9 +36,6 @@ __all__ = [
     "Query",
     "Tangents",
     "class_variance",
-    "gram_path",
-    "hull_distance",
-    "hyperplane_distance",
     "reconstruct",
 ]
 
@@ -262,163 +258,6 @@ def reconstruct(
     out = np.empty(shape)
     query.run(reconstructions, out, settings=(Y, penalties))
     return out[..., numbers - 1]
-
-
-# -- one neighborhood ---------------------------------------------------------------
-
-
-def hyperplane_distance(
-    x: Any,
-    neighbors: Any,
-    penalty: float = 0.0,
-    n_components: float | None = None,
-    tangents: Any = None,
-) -> float:
-    """Return the distance of a point to the hyperplane of its neighbors.
-
-    Parameters
-    ----------
-    x : array-like of shape (d,)
-        The point.
-    neighbors : array-like of shape (K, d)
-        Points that span the hyperplane.
-    penalty : float, default=0.0
-        Weight decay λ; 0 is the plain hyperplane, and the distance approaches that of
-        the mean as λ grows.
-    n_components : float or None, default=None
-        Principal directions to keep: a count, or a share of the variance below 1; None
-        or 0 keeps all.
-    tangents : array-like of shape (m, d), optional
-        Further directions of the hyperplane.
-
-    Returns
-    -------
-    distance : float
-        Square root of the penalized squared distance.
-
-    Notes
-    -----
-    The cost is O(K² d). Neighbors may coincide or be linearly dependent.
-
-    References
-    ----------
-    .. [1] P. Vincent and Y. Bengio, "K-Local Hyperplane and Convex Distance Nearest
-       Neighbor Algorithms", NIPS 14, 2001.
-
-    Examples
-    --------
-    >>> from pursuit.neighbors.subspaces import hyperplane_distance
-    >>> hyperplane_distance([0.0, 2.0], [[1.0, 0.0], [3.0, 0.0]])
-    2.0
-    """
-    query = _one(x, neighbors, tangents)
-    components = 0.0 if n_components is None else n_components
-    _check_at_least_zero("penalty", penalty)
-    _check_at_least_zero("n_components", components)
-    shape = Hyperplanes(float(penalty), float(components))
-    return float(np.sqrt(shape.distances(query, np.ones((1, 1), dtype=bool))[0, 0]))
-
-
-def hull_distance(x: Any, neighbors: Any) -> float:
-    """Return the distance of a point to the convex hull of its neighbors.
-
-    Parameters
-    ----------
-    x : array-like of shape (d,)
-        The point.
-    neighbors : array-like of shape (K, d)
-        Points that span the hull.
-
-    Returns
-    -------
-    distance : float
-        Distance to the hull; 0, up to round-off, if the point lies in it.
-
-    Notes
-    -----
-    The cost is O(K d) for each point that enters the active set, commonly fewer than K.
-
-    Examples
-    --------
-    >>> from pursuit.neighbors.subspaces import hull_distance
-    >>> hull_distance([0.0, 2.0], [[1.0, 2.0], [3.0, 0.0]])
-    1.0
-    """
-    query = _one(x, neighbors)
-    return float(np.sqrt(Hulls().distances(query, np.ones((1, 1), dtype=bool))[0, 0]))
-
-
-def _one(x: Any, neighbors: Any, tangents: Any = None) -> Query:
-    points = np.ascontiguousarray(neighbors, dtype=np.float64)
-    x = np.ascontiguousarray(x, dtype=np.float64)
-    if points.ndim != 2 or len(points) == 0 or x.shape != points.shape[1:]:
-        raise ValueError(
-            f"neighbors has shape {points.shape} and x {x.shape}: expected (K, d) with "
-            "K of at least 1, and (d,)."
-        )
-    _check_finite("x", x)
-    _check_finite("neighbors", points)
-    index = np.arange(len(points))[None, None]
-    count = np.full((1, 1), len(points))
-    hoods = Neighborhoods(index, count, np.zeros((1, 1)))
-    T = no_tangents(hoods, points.shape[1])
-    if tangents is not None:
-        T = Tangents(_checked_tangents(tangents, len(x))[None], T.spot)
-    return Query(points, x[None], hoods, T, 1)
-
-
-def _checked_tangents(tangents: Any, d: int) -> np.ndarray:
-    T = np.array(tangents, dtype=np.float64, ndmin=2, order="C")
-    if T.ndim != 2 or T.shape[1] != d:
-        raise ValueError(f"tangents has shape {T.shape}: expected (m, d) = (any, {d}).")
-    _check_finite("tangents", T)
-    return T
-
-
-def _check_finite(name: str, array: np.ndarray) -> None:
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} holds NaN or infinity: expected finite numbers.")
-
-
-def _check_at_least_zero(name: str, value: Any) -> None:
-    # Negated, so that NaN is rejected as well.
-    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-        raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
-
-
-def gram_path(H: Any, penalty: float = 0.0) -> np.ndarray:
-    """Return the squared hyperplane distances for the first 1, 2, … K neighbors.
-
-    ``d²_k = 1 / (1ᵀ(H_k + λI)⁻¹1) - λ/k``, where H_k is the leading block of H. All
-    come from one Cholesky factor ``L`` and ``u = L⁻¹1``: ``1 / Σ_{j<=k} u_j² - λ/k``.
-
-    Parameters
-    ----------
-    H : array-like of shape (K, K)
-        Gram matrix of the differences N_k - x.
-    penalty : float, default=0.0
-        Weight decay λ.
-
-    Returns
-    -------
-    squared : ndarray of shape (K,)
-        Squared distances.
-
-    Notes
-    -----
-    The cost is O(K³). A Gram matrix holds squares: small distances lose precision in
-    the subtraction, and without a penalty a neighbor within about 1e-7 of the plane of
-    the nearer ones counts as lying on it. If that matters, use
-    :func:`hyperplane_distance`.
-    """
-    H = np.array(H, dtype=np.float64, order="C")
-    if H.ndim != 2 or H.shape[0] != H.shape[1]:
-        raise ValueError(f"H has shape {H.shape}: expected a square matrix.")
-    _check_finite("H", H)
-    _check_at_least_zero("penalty", penalty)
-    out = np.empty(len(H))
-    path(H, len(H), float(penalty), np.empty(len(H)), out)
-    return out
 
 
 def class_variance(X: np.ndarray, codes: np.ndarray, n_classes: int) -> float:

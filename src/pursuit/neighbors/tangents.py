@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from pursuit._parameters import finite_number
 
 __all__ = ["ImageTangents"]
 
@@ -91,7 +92,7 @@ class ImageTangents(BaseEstimator):
         X = np.asarray(X)
         height, width = self._checked_shape(X)
         kinds = self._checked_kinds()
-        self._check_pixels()
+        finite_number("pixels", self.pixels)
         images = X.reshape(len(X), height, width)
         down, right = np.gradient(images, axis=(1, 2))
         # One scale for both axes, so that rotation maps circles to themselves.
@@ -133,12 +134,6 @@ class ImageTangents(BaseEstimator):
                 f"kinds={self.kinds!r} must name some of {', '.join(KINDS)}."
             )
         return kinds
-
-    def _check_pixels(self) -> None:
-        pixels: Any = self.pixels
-        is_number = isinstance(pixels, Real) and not isinstance(pixels, bool)
-        if not is_number or not np.isfinite(pixels):
-            raise ValueError(f"pixels={pixels!r} must be a finite number.")
 
 
 def _coordinates(n: int, half: float) -> np.ndarray:

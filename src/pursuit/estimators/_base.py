@@ -125,9 +125,19 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         loss = loss.bind(Y, weight)
         check_on_targets(loss, Y[:, fitted], weight[fitted])
         self._loss = loss
-        score = self._score(X, y, is_shared)
-        data, kind = (X, Y, folded, weight, copies, groups), (is_class, is_shared)
-        plan = make_plan(self, Task(*data, loss, score, *kind))
+        task = Task(
+            X=X,
+            Y=Y,
+            folded=folded,
+            weight=weight,
+            copies=copies,
+            groups=groups,
+            loss=loss,
+            score=self._score(X, y, is_shared),
+            is_class=is_class,
+            is_shared=is_shared,
+        )
+        plan = make_plan(self, task)
         reporter = self._reporter(plan, X, y)
         found = fit(plan, X, Y, weight, reporter)
         tell_why_empty(found, X, Y, weight, is_class)

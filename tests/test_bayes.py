@@ -13,7 +13,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
 from sklearn.metrics import log_loss
 from sklearn.mixture import GaussianMixture
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
 from sklearn.neighbors import KernelDensity
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -292,11 +298,55 @@ class NoWeights(BaseEstimator):
         ({"tune_by": "luck"}, "tune_by='luck'"),
         ({"param_grid": "all"}, "param_grid='all'"),
         ({"cv": 1}, "cv=1 must be a whole number of at least 2"),
+        (
+            {"cv": "five"},
+            "cv='five' must be a number of folds, a scikit-learn",
+        ),
+        ({"cv": ShuffleSplit(3)}, "cv=ShuffleSplit.* must test every row exactly once"),
+        ({"cv": GroupKFold(2)}, "cv=GroupKFold.* needs groups: give the splits"),
+        ({"cv": []}, r"cv=\[\] holds no split .*: pass a list.\.$"),
     ],
 )
 def test_bad_parameters(moons, given, message):
     with pytest.raises(ValueError, match=message):
         DensityClassifier(ParzenWindows(1.0), **given).fit(*moons)
+
+
+def test_given_folds_leave_rows_out(moons):
+    X, y = moons
+    density = KernelDensity(bandwidth=0.3)
+    splitter = StratifiedKFold(3, shuffle=True, random_state=0)
+    splits = list(splitter.split(X, y))
+    first, second = np.unique(y)
+    ratio = np.empty(len(y))
+    for train, test in splits:
+        logs = []
+        for label in (first, second):
+            # Rows of the other class are not among those fitted anyway.
+            mine = train[y[train] == label]
+            parts = (
+                density.fit(X[mine]),
+                KernelDensity(bandwidth=0.3).fit(X[y == label]),
+            )
+            is_own = y[test] == label
+            held_out, others = (part.score_samples(X[test]) for part in parts)
+            share = np.log(np.mean(y == label))
+            logs.append(np.where(is_own, held_out, others) + share)
+        ratio[test] = logs[0] - logs[1]
+    margin = np.where(y == first, ratio, -ratio)
+    expected = np.logaddexp(0.0, -margin).mean()
+    grid = {"bandwidth": [0.3, 0.6]}
+    for cv in (splitter, splits, iter(splits)):
+        model = DensityClassifier(KernelDensity(), param_grid=grid, cv=cv).fit(X, y)
+        assert model.search_[0]["ancll"] == pytest.approx(expected)
+    outer = list(KFold(4).split(X))
+    detector = DensityOutlierDetector(density, false_alarm_rate=0.2, cv=outer).fit(X)
+    scores = np.empty(len(X))
+    for train, test in outer:
+        part = KernelDensity(bandwidth=0.3).fit(X[train])
+        scores[test] = part.score_samples(X[test])
+    at = int(np.ceil(0.2 * len(X) - 1e-9)) - 1
+    assert detector.offset_ == pytest.approx(np.sort(scores)[at])
 
 
 @pytest.mark.parametrize("make", [DensityClassifier, DensityOutlierDetector])

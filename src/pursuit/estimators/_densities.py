@@ -141,15 +141,23 @@ def fit_density(density: Any, X: np.ndarray, weight: np.ndarray) -> Any:
 
 
 def held_out_scores(
-    density: Any, X: np.ndarray, weight: np.ndarray, n_folds: int
+    density: Any, X: np.ndarray, weight: np.ndarray, cv: int | list[np.ndarray]
 ) -> np.ndarray:
-    """Return the log-density of each training row, fitted without that row."""
+    """Return the log-density of each training row, fitted without that row.
+
+    ``cv`` is a number of folds, or folds as :func:`.partition` returns them, for a
+    density that cannot leave out rows itself.
+    """
     if hasattr(density, "loo_score_samples"):
         return density.loo_score_samples()
     logs = np.full(len(X), -np.inf)
-    # Folds go by content, so that equal rows share a fold.
-    folds = make_folds(X, np.zeros(len(X)), weight, n_folds, 0, True)
-    for fold in folds if len(folds) > 1 else ():
-        part = fit_density(clone(density), X[~fold], weight[~fold])
-        logs[fold] = part.score_samples(X[fold])
+    if isinstance(cv, int):
+        # Folds go by content, so that equal rows share a fold.
+        masks = make_folds(X, np.zeros(len(X)), weight, cv, 0, True)
+        cv = [mask.astype(int) for mask in masks]
+    for fold in cv:
+        rest, part = fold == 0, fold == 1
+        if rest.any() and part.any():
+            fitted = fit_density(clone(density), X[rest], weight[rest])
+            logs[part] = fitted.score_samples(X[part])
     return logs

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from pursuit._parameters import WHOLE, probability
+from pursuit._parameters import WHOLE, probability, whole_number
 from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
+
+_NOTHING = (
+    " To choose nothing by held-out rows, use selection=None and give gamma and alpha."
+)
 
 
 def check_groups(estimator: Any, groups: Any) -> None:
@@ -60,18 +64,53 @@ def held_out_rows(
     return _given_folds(estimator.cv, X, y, weight, groups, is_class)
 
 
+def partition(
+    cv: Any, X: Any, y: Any, weight: np.ndarray, is_class: bool
+) -> int | list[np.ndarray]:
+    """Return a number of folds as it is, or given folds, which must test each row once.
+
+    The latter are masks, 1 for rows to test and 0 for those to fit, -1 for neither.
+    Rows of weight 0 may be anywhere.
+    """
+    if isinstance(cv, WHOLE) and not isinstance(cv, bool):
+        return int(whole_number("cv", cv, 2))
+    folds = _given_folds(cv, X, y, weight, None, is_class, for_pursuit=False)
+    n_tests = np.sum([fold == 1 for fold in folds], axis=0)
+    if np.any(n_tests[weight > 0] != 1):
+        raise ValueError(
+            f"cv={_short(cv)} must test every row exactly once: use a splitter such as "
+            "KFold, or a number of folds."
+        )
+    return folds
+
+
+def among(folds: int | list[np.ndarray], rows: np.ndarray) -> int | list[np.ndarray]:
+    """Return the folds of a :func:`partition` for some rows only."""
+    return folds if isinstance(folds, int) else [fold[rows] for fold in folds]
+
+
 # -- folds that are given ------------------------------------------------------------
 
 
 def _given_folds(
-    cv: Any, X: Any, y: np.ndarray, weight: np.ndarray, groups: Any, is_class: bool
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    groups: Any,
+    is_class: bool,
+    for_pursuit: bool = True,
 ) -> list[np.ndarray]:
-    folds = [_fold(cv, pair, len(y)) for pair in _pairs(cv, X, y, groups, is_class)]
+    """Return the folds with weight on both sides.
+
+    A pursuit takes groups and may choose nothing, which its errors mention.
+    """
+    pairs = _pairs(cv, X, y, groups, is_class, for_pursuit)
+    folds = [_fold(cv, pair, len(y)) for pair in pairs]
     if not folds:
         raise ValueError(
             f"cv={_short(cv)} holds no split (an iterator is spent after one fit: "
-            "pass a list). To choose nothing by held-out rows, use selection=None and "
-            "give gamma and alpha."
+            f"pass a list).{_NOTHING if for_pursuit else ''}"
         )
     usable = [fold for fold in folds if _has_weight_on_both_sides(fold, weight)]
     if not usable:
@@ -83,7 +122,12 @@ def _given_folds(
 
 
 def _pairs(
-    cv: Any, X: Any, y: np.ndarray, groups: Any, is_class: bool
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    groups: Any,
+    is_class: bool,
+    for_pursuit: bool,
 ) -> Iterator[Any]:
     splitter = check_cv(cv, y, classifier=is_class) if cv is None else cv
     if not hasattr(splitter, "split") and isinstance(splitter, Iterable):
@@ -99,9 +143,10 @@ def _pairs(
     except ValueError as error:
         if groups is not None or "groups" not in str(error):
             raise
+        given = "fit(X, y, groups=...), or " if for_pursuit else ""
         raise ValueError(
-            f"cv={_short(cv)} needs groups: fit(X, y, groups=...), or give the splits "
-            f"themselves, cv=list(splitter.split(X, y, groups))."
+            f"cv={_short(cv)} needs groups: {given}give the splits themselves, "
+            f"cv=list(splitter.split(X, y, groups))."
         ) from error
 
 

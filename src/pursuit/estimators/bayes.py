@@ -19,7 +19,6 @@ from pursuit._parameters import (
     check_classes,
     check_verbose,
     positive_number,
-    whole_number,
 )
 from pursuit._progress import Progress
 from pursuit._rows import distinct_rows
@@ -33,6 +32,7 @@ from pursuit.densities.posteriors import (
 
 from ._densities import check_density, fit_density, held_out_scores
 from ._inputs import validate_data
+from ._splits import among, partition
 from ._targets import class_codes
 from ._weights import check_sample_weight
 
@@ -72,9 +72,11 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -log P of the true class (at the best temperature, if that is "auto"), or the
         error rate, with ties broken by the former. Of settings that tie, the one with
         the widest ``bandwidth`` is taken.
-    cv : int, default=5
-        Number of folds in each class by which rows are left out if the density has no
-        ``loo_score_samples``. If it has, each row is left out exactly.
+    cv : int, splitter, iterable or None, default=5
+        Folds by which rows are left out if the density has no ``loo_score_samples``: a
+        number of folds in each class, a scikit-learn splitter or (train, test) indices
+        that test every row once; None is stratified 5-fold without shuffling. If it
+        has, each row is left out exactly.
     verbose : int or bool, default=0
         Whether to show a progress bar during the comparison.
 
@@ -132,7 +134,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         temperature: float | str | None = None,
         param_grid: Any = "auto",
         tune_by: str = "ancll",
-        cv: int = 5,
+        cv: Any = 5,
         verbose: int | bool = 0,
     ) -> None:
         self.density = density
@@ -164,7 +166,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check()
         X, y = validate_data(self, X, y, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(y))
-        X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        folds = partition(self.cv, X, y, weight, is_class=True)
+        used = weight > 0
+        X, y, weight, folds = X[used], y[used], weight[used], among(folds, used)
         self.classes_, codes = class_codes(y)
         check_classes(self.classes_)
         shares = np.bincount(codes, weight) / weight.sum()
@@ -172,19 +176,24 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             self._log_priors = np.log(self.class_prior_)
         self._n_distinct = len(distinct_rows(X, weight)[0])
-        self._tune(X, codes, weight)
+        self._tune(X, codes, weight, folds)
         return self
 
     def _check(self) -> None:
         check_density(self.density)
         check_choice("tune_by", self.tune_by, ("ancll", "error"))
-        whole_number("cv", self.cv, 2)
         check_verbose(self.verbose)
         positive_number("temperature", self.temperature, ("auto", None))
 
     # -- tuning --------------------------------------------------------------------
 
-    def _tune(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
+    def _tune(
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        folds: int | list[np.ndarray],
+    ) -> None:
         """Set the densities and the temperature, after a comparison if requested."""
         settings = list(ParameterGrid(self._grid(X, codes, weight)))
         if not settings:
@@ -201,7 +210,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 if len(settings) == 1 and not is_calibrated:
                     best = params, densities, float(self.temperature or 1.0)
                     break
-                row = self._left_out(params, densities, X, codes, weight)
+                row = self._left_out(params, densities, X, codes, weight, folds)
                 self.search_.append(row)
                 if row is min(self.search_, key=self._order):
                     best = params, densities, row["temperature"]
@@ -249,12 +258,14 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         X: np.ndarray,
         codes: np.ndarray,
         weight: np.ndarray,
+        folds: int | list[np.ndarray],
     ) -> dict[str, Any]:
         """Return the losses of a setting on left-out rows."""
         logs = np.empty((len(X), len(densities)))
         for c, density in enumerate(densities):
             own = codes == c
-            logs[own, c] = held_out_scores(density, X[own], weight[own], self.cv)
+            some = X[own], weight[own], among(folds, own)
+            logs[own, c] = held_out_scores(density, *some)
             if not own.all():
                 logs[~own, c] = density.score_samples(X[~own])
         return {"params": dict(params)} | self._judged(logs, codes, weight)

@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._parameters import probability, whole_number
+from pursuit._parameters import probability
 from pursuit._quantiles import lower_quantile
 
 from ._densities import check_density, fit_density, held_out_scores
 from ._inputs import validate_data
+from ._splits import among, partition
 from ._weights import check_sample_weight
 
 
@@ -34,9 +35,10 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         Estimator with ``fit`` and ``score_samples``.
     false_alarm_rate : float, default=0.05
         Share of regular new rows that may be called outliers; between 0 and 1.
-    cv : int, default=5
-        Number of folds by which rows are left out if the density has no
-        ``loo_score_samples``.
+    cv : int, splitter, iterable or None, default=5
+        Folds by which rows are left out if the density has no ``loo_score_samples``: a
+        number of folds, a scikit-learn splitter or (train, test) indices that test
+        every row once; None is 5-fold without shuffling.
 
     Attributes
     ----------
@@ -64,7 +66,7 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     def __init__(
-        self, density: Any, *, false_alarm_rate: float = 0.05, cv: int = 5
+        self, density: Any, *, false_alarm_rate: float = 0.05, cv: Any = 5
     ) -> None:
         self.density = density
         self.false_alarm_rate = false_alarm_rate
@@ -90,13 +92,14 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted detector.
         """
         check_density(self.density)
-        whole_number("cv", self.cv, 2)
         rate = probability("false_alarm_rate", self.false_alarm_rate)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
-        X, weight = X[weight > 0], weight[weight > 0]
+        folds = partition(self.cv, X, np.zeros(len(X)), weight, is_class=False)
+        used = weight > 0
+        X, weight, folds = X[used], weight[used], among(folds, used)
         self.density_ = fit_density(clone(self.density), X, weight)
-        scores = held_out_scores(self.density_, X, weight, self.cv)
+        scores = held_out_scores(self.density_, X, weight, folds)
         self._left_out = _single_rows(X, weight, scores)
         lowest = float(np.finfo(np.float64).min)
         self.offset_ = max(lower_quantile(scores, weight, rate), lowest)

@@ -1,6 +1,7 @@
 """Sparse kernel PCA: the choice, the subspaces, the transformer."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,17 @@ def test_choice_is_exact_where_little_is_left(rng, n, d):
         assert (K[:, i] ** 2).sum() / K[i, i] >= (1 - 1e-5) * scores.max()
         K = K - np.outer(K[:, i], K[:, i]) / K[i, i]
     assert share < 1e-6
+
+
+@pytest.mark.parametrize("seed", [3, 29])
+def test_steps_end_where_columns_are_only_noise(seed):
+    """A smooth kernel in one dimension: its rank is a few dozen, up to rounding."""
+    X = np.random.default_rng(seed).standard_normal((135, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SparseKernelPCA(60).fit(X)
+    assert 10 < len(model.support_) < 60
+    assert model.path_.residuals[-1] < 1e-9
 
 
 @pytest.mark.parametrize("kernel", KERNELS[:5], ids=named)

@@ -13,9 +13,10 @@ from .deflation import DRIFT, GreedyChoice, View
 # lost precision, and is fetched again.
 _STALE = 1e-2
 
-# The sums of the recurrence have errors of about 1e-16 of their first values, while
-# they fall with the square of the trace: below this share they are recomputed.
-_WORN = 1e-3
+# The sums of the recurrence have errors of about 1e-16 of their first values, and of
+# products that cancel, while they fall with the square of the trace: below this share
+# of it they are recomputed.
+_WORN = 1e-2
 
 # Minimum and maximum number of columns fetched per pass, and number of columns examined
 # for each of them to predict the next winners.
@@ -56,6 +57,9 @@ class LargestVariance(GreedyChoice):
             if slot < 0:
                 self._fetch(i, scores)
             elif self._holds(i, slot, scores[i]):
+                if self.view.is_noise(i, self._pool.U[slot]):
+                    self.view.close(i)
+                    continue
                 self._take(i, slot, scores[i])
                 return True
 

@@ -5,6 +5,8 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.preprocessing import SplineTransformer
 
 from pursuit.engine.atoms import StoredAtoms
@@ -17,7 +19,7 @@ from pursuit.functions import (
     VariedGaussians,
     join,
 )
-from pursuit.kernels import FunctionKernel, Gaussian, Linear
+from pursuit.kernels import FunctionKernel, Gaussian, Linear, as_kernel
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
@@ -100,8 +102,30 @@ def test_a_part_has_the_values_names_and_rows_of_the_whole(functions):
     np.testing.assert_array_equal(part.rows, functions.rows[index])
     again = part[[0, -1]]
     np.testing.assert_allclose(again(X), whole[:, index[[0, -1]]], rtol=1e-13)
-    assert len(functions[:0]) == 0
-    assert functions[:0](X).shape[1] in (0, 3)  # columns cannot know
+
+
+def test_no_functions_have_no_values(functions):
+    none = functions[:0]
+    assert len(none) == len(none.names) == 0
+    assert none(X).shape == (60, 0)
+    assert none.on(X, 1 << 20).values(slice(None)).shape == (0, 60)
+
+
+@pytest.mark.parametrize("kernel", [laplacian_kernel, RBF(), "cosine", "laplacian"])
+def test_kernels_are_not_asked_about_no_points(kernel):
+    """Those of scikit-learn raise an error, as does any function that averages."""
+    kernel = as_kernel(kernel, gamma=1.0)
+    none = KernelFunctions(X[:0], np.arange(0), True, kernel)
+    assert none(X).shape == (60, 0)
+    assert none.on(X, 1 << 20).n_atoms == 0
+
+
+def test_maps_are_not_asked_for_no_outputs():
+    def refuse(A):
+        raise AssertionError("asked")
+
+    none = Outputs(refuse, "mine", (), np.arange(0), 3)
+    assert none(X).shape == (60, 0)
 
 
 def test_blocks_are_the_values(functions):

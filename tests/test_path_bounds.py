@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -89,6 +90,16 @@ def test_theorem_3_with_atoms_that_have_no_row_of_their_own(sinc, dictionary, n_
         for k in range(len(curve))
     ]
     np.testing.assert_allclose(curve.values, expected)
+
+
+@pytest.mark.parametrize("kernel", ["cosine", "laplacian", laplacian_kernel])
+def test_a_model_without_points_has_stages_values_and_a_bound(sinc, kernel):
+    X, y = sinc
+    model = KMPRegressor(kernel=kernel, **FIXED).fit(X, np.ones_like(y))
+    assert model.n_support_ == 0
+    assert list(model.staged_predict(X)) == []
+    assert model.atoms_(X).shape == (len(X), 0)
+    assert len(model.path_.bound(alpha=0.1)) == 1
 
 
 def test_default_alpha(sinc):

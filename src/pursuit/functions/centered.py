@@ -85,6 +85,9 @@ class KernelFunctions(Centered):
 
     def __call__(self, X: Any) -> np.ndarray:
         """Return the values (n, M) of the functions at the rows of X."""
+        if not len(self):
+            # Many kernels, all of scikit-learn's among them, refuse to see no points.
+            return np.empty((X.shape[0], 0))
         return self.kernel(X, self.points)
 
     def scale(self, X: Any, weight: np.ndarray) -> float:

@@ -105,6 +105,8 @@ class Outputs(Functions):
 
     def __call__(self, X: Any) -> np.ndarray:
         """Return the values (n, M) of the functions at the rows of X."""
+        if not len(self):
+            return np.empty((X.shape[0], 0))
         values = as_columns(self.apply(X), X.shape[0], self.title)
         if values.shape[1] != self.n_columns:
             raise ValueError(

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.kernel_approximation import Nystroem
@@ -259,6 +260,21 @@ def test_every_loss_learns_numbers(loss, selection, numbers):
     how = {**FIXED, "selection": selection, "max_support": 12}
     model = KMPRegressor(loss=loss, **how).fit(X, y)
     assert model.score(X, y) > 0.75
+
+
+@pytest.mark.parametrize("is_given", [False, True], ids=["function", "matrix"])
+def test_units_do_not_matter_to_kernels_whose_diagonal_is_zero(numbers, is_given):
+    """The ridges are in units of the functions' size, not of k(x, x) = 0."""
+    X, y = numbers
+
+    def fitted(unit):
+        Z = -unit * cdist(X, X) if is_given else unit * X
+        kernel = "precomputed" if is_given else lambda A, B: -cdist(A, B)
+        model = KMPRegressor(kernel=kernel, loss="huber", max_support=10, cv=3)
+        return model.fit(Z, y).predict(Z)
+
+    # A power of two changes no digit of X, and so no fold.
+    np.testing.assert_allclose(fitted(2.0**-20), fitted(1.0), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("every", [1, 2, 5])

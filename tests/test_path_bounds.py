@@ -92,6 +92,19 @@ def test_theorem_3_with_atoms_that_have_no_row_of_their_own(sinc, dictionary, n_
     np.testing.assert_allclose(curve.values, expected)
 
 
+@pytest.mark.parametrize("make", [KMPRegressor, KMPClassifier])
+def test_more_functions_than_rows_have_an_infinite_bound(rng, make):
+    X = rng.normal(size=(12, 30))
+    y = X[:, 0] if make is KMPRegressor else np.arange(12) % 3 == 0
+    how = {"dictionary": Features(), "alpha": 0.01}
+    model = make(selection=None, max_support=20, **how).fit(X, y)
+    assert len(model.path_) == 20
+    found = model.path_.bound("vc").values
+    np.testing.assert_array_equal(np.isinf(found), np.arange(21) >= 12)
+    by_bound = make(selection="bound", bound="vc", **how).fit(X, y)
+    assert by_bound.n_support_ == np.argmin(found)
+
+
 @pytest.mark.parametrize("kernel", ["cosine", "laplacian", laplacian_kernel])
 def test_a_model_without_points_has_stages_values_and_a_bound(sinc, kernel):
     X, y = sinc

@@ -485,6 +485,10 @@ INVALID = [
     (Matern(1.0, 1.0), "nu must be 0.5, 1.5 or 2.5, got 1.0"),
     (-2.0 * Linear(), "factor must be a positive finite number, got -2.0"),
     (Linear() + 0.0, "value must be a positive"),
+    (
+        FunctionKernel(lambda A, B: sparse.csr_array(A @ B.T)),
+        "returned a sparse matrix.*toarray",
+    ),
     (FunctionKernel(lambda A, B: A), r"shape \(60, 4\), expected \(60, 60\)"),
     (FunctionKernel(lambda A, B: np.full((len(A), len(B)), np.nan)), "NaN or inf"),
 ]

@@ -273,7 +273,7 @@ def test_bounds_that_are_not_about_the_model(iris):
     with pytest.raises(ValueError, match="alpha=-1 must be"):
         path.bound("vc", alpha=-1)
     counts = KMPRegressor(selection=None, loss="poisson", **FIXED).fit(X, y).path_
-    with pytest.raises(ValueError, match="does not know its training rows"):
+    with pytest.raises(ValueError, match="such as 'poisson', there is no bound"):
         counts.bound()
     both = KMPRegressor(selection=None, **FIXED).fit(X, np.c_[y, y]).path_
     with pytest.raises(ValueError, match="one output, not 2"):

@@ -133,6 +133,30 @@ def test_three_classes_share_one_softmax(blobs):
     )
 
 
+@pytest.mark.parametrize("shift", [0.0, 40.0, -500.0])
+def test_predictions_agree_where_probabilities_round_to_the_same(blobs, shift):
+    """As where several models of "ovr" claim a point, or none does, by far."""
+    X, y = blobs
+    model = KMPClassifier(loss="logistic", multiclass="ovr", **FAST).fit(X, y)
+    model.intercept_ = model.intercept_ + shift
+    values, P = model.decision_function(X), model.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert (P[:, 0] == P[:, 1]).all() == (shift > 0)
+    best = values.argmax(axis=1)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[best])
+    np.testing.assert_array_equal(P[np.arange(len(X)), best], P.max(axis=1))
+
+
+def test_tiny_values_of_two_classes_decide_too(moons):
+    X, y = moons
+    model = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    for value in (1e-20, -1e-20, 0.0):
+        model.dual_coef_ = 0.0 * model.dual_coef_
+        model.intercept_ = np.array([value])
+        expected = model.classes_[int(value > 0)]
+        assert set(model.predict(X)) == {expected}
+
+
 @pytest.mark.parametrize("loss", [*FOR_CLASSES, "squared", Hinge(0.3)])
 def test_other_losses_have_none_and_say_what_has(loss, moons):
     X, y = moons

@@ -52,8 +52,8 @@ class Logistic(MarginLoss):
         """Return class probabilities (2, n), or (T, n) normalized over T outputs."""
         if len(f) == 1:
             return np.concatenate([expit(-2.0 * f), expit(2.0 * f)])
-        p = expit(2.0 * f)
-        return p / np.maximum(p.sum(axis=0), np.finfo(float).tiny)
+        # By logarithms: far from all classes every share rounds to 0.
+        return np.exp(self.log_probabilities(f))
 
     def log_probabilities(self, f: np.ndarray) -> np.ndarray:
         """Return their logarithms, finite even where these round to 0."""

@@ -27,7 +27,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pursuit import KMPClassifier, KMPRegressor, datasets, losses
 from pursuit.fitting.judging import QUICK_SCORERS
 from pursuit.kernels import median_gamma
-from pursuit.losses import Hinge, Huber, Logistic, Loss, MarginLoss, Quantile
+from pursuit.losses import Hinge, Huber, Logistic, Loss, MarginLoss, Quantile, Softmax
 
 FIXED = {"gamma": 0.3, "alpha": 0.05}
 FAST = {**FIXED, "selection": None, "max_support": 10}
@@ -131,6 +131,24 @@ def test_three_classes_share_one_softmax(blobs):
     np.testing.assert_allclose(
         model.predict_proba(X), other.predict_proba(K), atol=1e-3
     )
+
+
+def test_softmax_of_two_classes_is_logistic(moons, blobs):
+    X, y = moons
+    model = KMPClassifier(loss=Softmax(), **FAST).fit(X, y)
+    other = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    X, y = blobs
+    model = KMPClassifier(loss=Softmax(), **FAST).fit(X, y)
+    other = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+
+
+def test_softmax_cannot_be_fitted_class_by_class(moons, blobs):
+    model = KMPClassifier(loss=Softmax(), multiclass="ovr", **FAST)
+    assert model.fit(*moons).score(*moons) > 0.8  # one model for two classes
+    with pytest.raises(ValueError, match=r"loss=Softmax\(\) is about all classes"):
+        model.fit(*blobs)
 
 
 @pytest.mark.parametrize("shift", [0.0, 40.0, -500.0])

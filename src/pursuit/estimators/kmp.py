@@ -648,6 +648,12 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         check_weighted_classes(self.classes_, codes, weight)
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
+        if not is_shared and getattr(self.loss, "is_coupled", False):
+            raise ValueError(
+                f"loss={self.loss!r} is about all classes together, but "
+                "multiclass='ovr' fits each by itself: use loss='logistic', or "
+                "multiclass='shared'."
+            )
         folded = codes.astype(np.float64)
         self._pursue(X, y, Y, folded, weight, groups, is_shared)
         return self

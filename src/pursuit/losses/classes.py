@@ -73,7 +73,7 @@ class Softmax(Loss):
 
     P is the softmax of all outputs. The targets of a sample are +1 for its class and
     -1 for the others. With two classes and ``f = (-g, g)`` it is :class:`Logistic` of
-    ``g``.
+    ``g``, which takes its place where there is one output for both.
     """
 
     fits_numbers = False
@@ -107,6 +107,10 @@ class Softmax(Loss):
         share = ((y > 0) @ weight) / weight.sum()
         logs = np.log(np.maximum(share, 1e-3))
         return logs - logs.mean()
+
+    def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
+        """Return :class:`Logistic` for the one output of two classes."""
+        return Logistic() if len(y) == 1 else self
 
     def probabilities(self, f: np.ndarray) -> np.ndarray:
         """Return the class probabilities (T, n)."""

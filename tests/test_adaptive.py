@@ -203,6 +203,30 @@ def test_the_part_held_out_is_not_seen_either(data):
     )
 
 
+@pytest.mark.parametrize("strategy", ["stochastic", "local", "global"])
+def test_rows_of_weight_zero_are_not_seen(data, strategy):
+    X, _ = data
+    y, outlier = np.sin(2 * X[:, 0]), [[50.0, 50.0]]
+    dictionary, weight = AdaptiveGaussian(strategy), np.append(np.ones(80), 0)
+    model = KMPRegressor(dictionary=dictionary, **FAST).fit(X, y)
+    again = KMPRegressor(dictionary=dictionary, **FAST)
+    again.fit(np.vstack([X, outlier]), np.append(y, 0), weight)
+    np.testing.assert_array_equal(again.support_, model.support_)
+    np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("radius", [None, 2.0])
+def test_rounding_does_not_decide_which_points_are_near(radius, rng):
+    """On a grid many points are exactly as far from each other as the radius."""
+    X = rng.integers(0, 9, size=(120, 2)).astype(float)
+    y = (np.sin(X[:, 0]) + 0.3 * X[:, 1] + rng.normal(size=120) > 1).astype(int)
+    dictionary = AdaptiveGaussian("local", radius=radius)
+    (functions,) = dictionary.learn(sample_of(X, y))
+    for shift in (0.1, -0.3, 1 / 3, 7.7):
+        (shifted,) = dictionary.learn(sample_of(X + shift, y))
+        np.testing.assert_allclose(shifted.gammas, functions.gammas, rtol=1e-6)
+
+
 def test_long_searches_show_how_far_they_are(data, capsys):
     X, labels = data
     sample = sample_of(X, labels)

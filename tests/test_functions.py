@@ -5,6 +5,9 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.preprocessing import SplineTransformer
 
 from pursuit.engine.atoms import StoredAtoms
@@ -17,7 +20,14 @@ from pursuit.functions import (
     VariedGaussians,
     join,
 )
-from pursuit.kernels import FunctionKernel, Gaussian, Linear
+from pursuit.kernels import (
+    FunctionKernel,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    as_kernel,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
@@ -100,8 +110,30 @@ def test_a_part_has_the_values_names_and_rows_of_the_whole(functions):
     np.testing.assert_array_equal(part.rows, functions.rows[index])
     again = part[[0, -1]]
     np.testing.assert_allclose(again(X), whole[:, index[[0, -1]]], rtol=1e-13)
-    assert len(functions[:0]) == 0
-    assert functions[:0](X).shape[1] in (0, 3)  # columns cannot know
+
+
+def test_no_functions_have_no_values(functions):
+    none = functions[:0]
+    assert len(none) == len(none.names) == 0
+    assert none(X).shape == (60, 0)
+    assert none.on(X, 1 << 20).values(slice(None)).shape == (0, 60)
+
+
+@pytest.mark.parametrize("kernel", [laplacian_kernel, RBF(), "cosine", "laplacian"])
+def test_kernels_are_not_asked_about_no_points(kernel):
+    """Those of scikit-learn raise an error, as does any function that averages."""
+    kernel = as_kernel(kernel, gamma=1.0)
+    none = KernelFunctions(X[:0], np.arange(0), True, kernel)
+    assert none(X).shape == (60, 0)
+    assert none.on(X, 1 << 20).n_atoms == 0
+
+
+def test_maps_are_not_asked_for_no_outputs():
+    def refuse(A):
+        raise AssertionError("asked")
+
+    none = Outputs(refuse, "mine", (), np.arange(0), 3)
+    assert none(X).shape == (60, 0)
 
 
 def test_blocks_are_the_values(functions):
@@ -255,3 +287,41 @@ def test_maps_that_do_not_fit_the_memory():
 
 def test_no_function_has_size_zero_or_infinity(functions):
     assert 0 < functions.scale(X, np.ones(60)) < np.inf
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e9])
+def test_the_size_of_a_kernel_whose_diagonal_is_zero_is_that_of_its_values(unit):
+    weight = RNG.random(60)
+    K = -cdist(unit * X, unit * X)
+    kernel = FunctionKernel(lambda A, B: -cdist(A, B))
+    functions = KernelFunctions(unit * X, np.arange(60), True, kernel)
+    columns = Columns(np.arange(60), 60, True)
+    size = np.median(weight @ K**2) / weight.sum()
+    assert columns.scale(K, weight) == pytest.approx(size)
+    found = functions.scale(unit * X, weight)
+    assert found == pytest.approx(size)
+
+
+def test_that_size_does_not_depend_on_the_order_of_many_rows(monkeypatch):
+    monkeypatch.setattr("pursuit.functions._base._STORED_BLOCK", 60)
+    kernel = FunctionKernel(lambda A, B: -cdist(A, B))
+    weight, order = RNG.random(60), RNG.permutation(60)
+    sizes = [
+        KernelFunctions(Z, np.arange(60), True, kernel).scale(Z, w)
+        for Z, w in ((X, weight), (X[order], weight[order]))
+    ]
+    assert sizes[0] == pytest.approx(sizes[1])
+    size = np.median(weight @ cdist(X, X) ** 2) / weight.sum()
+    assert sizes[0] == pytest.approx(size, rel=0.3)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("kernel", [Gaussian, Linear, Polynomial, Laplacian])
+def test_the_size_of_other_kernels_is_that_of_their_diagonal(kernel, width):
+    far = np.vstack([X, 1e6 * X[:1]])
+    parameters = {} if kernel is Linear else {"gamma": width}
+    functions = KernelFunctions(far, np.arange(61), True, kernel(**parameters))
+    weight, K = RNG.random(61), kernel(**parameters)(far)
+    size = (weight @ np.diagonal(K) / weight.sum()) ** 2
+    assert functions.scale(far, weight) == pytest.approx(size)
+    assert Columns(np.arange(61), 61, True).scale(K, weight) == pytest.approx(size)

@@ -490,6 +490,10 @@ INVALID = [
     (Matern(1.0, 1.0), "nu=1.0 must be 0.5, 1.5 or 2.5"),
     (-2.0 * Linear(), "Scaled.factor=-2.0 must be a positive finite number"),
     (Linear() + 0.0, "Constant.value=0.0 must be a positive"),
+    (
+        FunctionKernel(lambda A, B: sparse.csr_array(A @ B.T)),
+        "returned a sparse matrix.*toarray",
+    ),
     (FunctionKernel(lambda A, B: A), r"shape \(60, 4\), expected \(60, 60\)"),
     (FunctionKernel(lambda A, B: np.full((len(A), len(B)), np.nan)), "NaN or inf"),
 ]

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.kernel_approximation import Nystroem
@@ -26,7 +27,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pursuit import KMPClassifier, KMPRegressor, datasets, losses
 from pursuit.fitting.judging import QUICK_SCORERS
 from pursuit.kernels import median_gamma
-from pursuit.losses import Hinge, Huber, Logistic, Loss, MarginLoss, Quantile
+from pursuit.losses import Hinge, Huber, Logistic, Loss, MarginLoss, Quantile, Softmax
 
 FIXED = {"gamma": 0.3, "alpha": 0.05}
 FAST = {**FIXED, "selection": None, "max_support": 10}
@@ -130,6 +131,48 @@ def test_three_classes_share_one_softmax(blobs):
     np.testing.assert_allclose(
         model.predict_proba(X), other.predict_proba(K), atol=1e-3
     )
+
+
+def test_softmax_of_two_classes_is_logistic(moons, blobs):
+    X, y = moons
+    model = KMPClassifier(loss=Softmax(), **FAST).fit(X, y)
+    other = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    X, y = blobs
+    model = KMPClassifier(loss=Softmax(), **FAST).fit(X, y)
+    other = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+
+
+def test_softmax_cannot_be_fitted_class_by_class(moons, blobs):
+    model = KMPClassifier(loss=Softmax(), multiclass="ovr", **FAST)
+    assert model.fit(*moons).score(*moons) > 0.8  # one model for two classes
+    with pytest.raises(ValueError, match=r"loss=Softmax\(\) is about all classes"):
+        model.fit(*blobs)
+
+
+@pytest.mark.parametrize("shift", [0.0, 40.0, -500.0])
+def test_predictions_agree_where_probabilities_round_to_the_same(blobs, shift):
+    """As where several models of "ovr" claim a point, or none does, by far."""
+    X, y = blobs
+    model = KMPClassifier(loss="logistic", multiclass="ovr", **FAST).fit(X, y)
+    model.intercept_ = model.intercept_ + shift
+    values, P = model.decision_function(X), model.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert (P[:, 0] == P[:, 1]).all() == (shift > 0)
+    best = values.argmax(axis=1)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[best])
+    np.testing.assert_array_equal(P[np.arange(len(X)), best], P.max(axis=1))
+
+
+def test_tiny_values_of_two_classes_decide_too(moons):
+    X, y = moons
+    model = KMPClassifier(loss="logistic", **FAST).fit(X, y)
+    for value in (1e-20, -1e-20, 0.0):
+        model.dual_coef_ = 0.0 * model.dual_coef_
+        model.intercept_ = np.array([value])
+        expected = model.classes_[int(value > 0)]
+        assert set(model.predict(X)) == {expected}
 
 
 @pytest.mark.parametrize("loss", [*FOR_CLASSES, "squared", Hinge(0.3)])
@@ -259,6 +302,21 @@ def test_every_loss_learns_numbers(loss, selection, numbers):
     how = {**FIXED, "selection": selection, "max_support": 12}
     model = KMPRegressor(loss=loss, **how).fit(X, y)
     assert model.score(X, y) > 0.75
+
+
+@pytest.mark.parametrize("is_given", [False, True], ids=["function", "matrix"])
+def test_units_do_not_matter_to_kernels_whose_diagonal_is_zero(numbers, is_given):
+    """The ridges are in units of the functions' size, not of k(x, x) = 0."""
+    X, y = numbers
+
+    def fitted(unit):
+        Z = -unit * cdist(X, X) if is_given else unit * X
+        kernel = "precomputed" if is_given else lambda A, B: -cdist(A, B)
+        model = KMPRegressor(kernel=kernel, loss="huber", max_support=10, cv=3)
+        return model.fit(Z, y).predict(Z)
+
+    # A power of two changes no digit of X, and so no fold.
+    np.testing.assert_allclose(fitted(2.0**-20), fitted(1.0), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("every", [1, 2, 5])

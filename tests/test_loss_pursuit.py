@@ -5,7 +5,8 @@ import pytest
 import reference
 from given_matrices import atoms_of
 from naming import named
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton, Objective
 from pursuit.engine.loss_pursuit import (
@@ -27,6 +28,7 @@ from pursuit.losses import (
     Hinge,
     Huber,
     Logistic,
+    Loss,
     Poisson,
     Quantile,
     Softmax,
@@ -480,6 +482,50 @@ def test_newton_finds_the_optimum_of_scipy(loss, alpha):
         x = minimize(value, x, jac=True, method="L-BFGS-B", options=options).x
     own = value(np.vstack([b, coef.T]).ravel())[0]
     assert own <= value(x)[0] * (1 + 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("loss", "above", "below"),
+    [
+        (Absolute(1e-3), 1.0, 1.0),
+        (Absolute(1e-5), 1.0, 1.0),
+        (Quantile(0.9, 1e-5), 0.9, 0.1),
+        (Hinge(1e-4), 1.0, 0.0),
+    ],
+    ids=lambda value: named(value) if isinstance(value, Loss) else None,
+)
+def test_newton_finds_the_optimum_of_losses_with_sharp_corners(loss, above, below):
+    """At every size, by a linear program for the loss whose corner is not rounded."""
+    D, Y, weight = data(loss, n=200, seed=7)
+    path = pursuit_of(loss, D, Y, weight, alpha=0.0, max_steps=12).path()
+    y, is_class = Y[:, 0], loss.fits_classes
+    for size in range(1, 13):
+        support, coef, b = path.coefficients(size)
+        B = np.column_stack([np.ones(200), D[:, support]])
+        # y - f, or 1 - y f, is the difference of two numbers that are not negative.
+        sides = np.hstack(
+            [B * y[:, None] if is_class else B, np.eye(200), -np.eye(200)]
+        )
+        program = linprog(
+            np.concatenate([np.zeros(size + 1), above * weight, below * weight]),
+            A_eq=sides,
+            b_eq=np.ones(200) if is_class else y,
+            bounds=[(None, None)] * (size + 1) + [(0, None)] * 400,
+        )
+        f = D[:, support] @ coef[0] + b
+        own = loss.value(y[None], f[None])[0] @ weight
+        # Rounding changes the loss of a row by at most half of the smoothing.
+        assert abs(own - program.fun) <= 0.51 * loss.smoothing * weight.sum()
+
+
+def test_a_minimum_that_is_not_reached_is_told_once(monkeypatch):
+    monkeypatch.setattr("pursuit.engine.backfitting._MOST_STEPS", 2)
+    D, Y, weight = data(Absolute(1e-3))
+    with pytest.warns(
+        ConvergenceWarning, match="did not minimize the loss Abs"
+    ) as told:
+        pursuit_of(Absolute(1e-3), D, Y, weight, alpha=0.01)
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=named)

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -89,6 +90,29 @@ def test_theorem_3_with_atoms_that_have_no_row_of_their_own(sinc, dictionary, n_
         for k in range(len(curve))
     ]
     np.testing.assert_allclose(curve.values, expected)
+
+
+@pytest.mark.parametrize("make", [KMPRegressor, KMPClassifier])
+def test_more_functions_than_rows_have_an_infinite_bound(rng, make):
+    X = rng.normal(size=(12, 30))
+    y = X[:, 0] if make is KMPRegressor else np.arange(12) % 3 == 0
+    how = {"dictionary": Features(), "alpha": 0.01}
+    model = make(selection=None, max_support=20, **how).fit(X, y)
+    assert len(model.path_) == 20
+    found = model.path_.bound("vc").values
+    np.testing.assert_array_equal(np.isinf(found), np.arange(21) >= 12)
+    by_bound = make(selection="bound", bound="vc", **how).fit(X, y)
+    assert by_bound.n_support_ == np.argmin(found)
+
+
+@pytest.mark.parametrize("kernel", ["cosine", "laplacian", laplacian_kernel])
+def test_a_model_without_points_has_stages_values_and_a_bound(sinc, kernel):
+    X, y = sinc
+    model = KMPRegressor(kernel=kernel, **FIXED).fit(X, np.ones_like(y))
+    assert model.n_support_ == 0
+    assert list(model.staged_predict(X)) == []
+    assert model.atoms_(X).shape == (len(X), 0)
+    assert len(model.path_.bound(alpha=0.1)) == 1
 
 
 def test_default_alpha(sinc):
@@ -249,7 +273,7 @@ def test_bounds_that_are_not_about_the_model(iris):
     with pytest.raises(ValueError, match="alpha=-1 must be"):
         path.bound("vc", alpha=-1)
     counts = KMPRegressor(selection=None, loss="poisson", **FIXED).fit(X, y).path_
-    with pytest.raises(ValueError, match="does not know its training rows"):
+    with pytest.raises(ValueError, match="such as 'poisson', there is no bound"):
         counts.bound()
     both = KMPRegressor(selection=None, **FIXED).fit(X, np.c_[y, y]).path_
     with pytest.raises(ValueError, match="one output, not 2"):

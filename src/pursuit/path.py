@@ -164,8 +164,10 @@ class Path:
         """
         if self.record is None:
             raise ValueError(
-                "This path does not know its training rows: they are not kept when a "
-                "model is pickled, copied deeply or truncated. Ask the fitted model."
+                "This path does not know its training rows. Under a loss with a link, "
+                "such as 'poisson', there is no bound, and they are not kept. Else "
+                "they are lost when a model is pickled, copied deeply or truncated: "
+                "ask the fitted model."
             )
         kind = default_kind(self.record.training.is_class) if kind is None else kind
         return self.record.bound(self, BoundRule(kind, alpha, delta))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -142,6 +143,10 @@ def _theorem_3(
         alpha = NO_CLASS if training.is_class else TOLERATED * float(y.std())
     for size, values in _stages(path, K):
         k = _n_distinct(path, size)
+        if k > len(y):
+            # No row is left on which the theorem counts errors.
+            yield inf
+            continue
         is_wrong = np.abs(values[:, 0] - y) > alpha
         chosen = training.rows[:k]
         is_wrong[chosen[chosen >= 0]] = False

@@ -204,7 +204,7 @@ def widths(
             m = 0
             is_mixed = False
             for j in range(n_rows):
-                if weight[j] <= 0.0 or sets[j] == centers[i] or not D[i, j] <= reach:
+                if sets[j] == centers[i] or not D[i, j] <= reach:
                     continue
                 if n_draws > 0 and not _is_drawn(
                     center_digests[i], digests[j], draw, limit

@@ -31,6 +31,9 @@ CRITERIA = ("auto", "aligned", "scaled")
 
 # Share of all pairs of points that count as near, for "local".
 _NEAR = 0.1
+# Factor of the squared radius. The default radius is the distance of some points, on a
+# grid of many: whether these are within it must not be left to rounding.
+_ROUNDED = 1.0 + 1e-9
 # Number of centers whose distances each thread holds at a time.
 _CENTERS = 32
 # Range of gamma in which products do not overflow.
@@ -144,31 +147,35 @@ class AdaptiveGaussian(Dictionary):
     def _widths(self, sample: Sample, median: float) -> np.ndarray:
         """Return the best gamma (M, B) for each point and each subset."""
         X, rows = sample.X, sample.rows
-        _, sets = distinct_rows(X, np.ones(X.shape[0]))
+        # Nothing here may depend on rows of weight 0, not even how digests round.
+        used, seen = (np.flatnonzero(w > 0) for w in (sample.weight, sample.seen))
+        _, sets = distinct_rows(X, sample.weight)
         codes, center_codes = _codes(sample)
-        digests = row_digests(X, np.arange(X.shape[0]), sample.seed)
+        digests = np.zeros(X.shape[0], dtype=np.uint64)
+        digests[used] = row_digests(X, used, sample.seed)
         is_stochastic = self.strategy == "stochastic"
         n_draws = int(self.n_subsets) if is_stochastic else 0
         limit = np.uint64(min(self.subset_size * 2.0**64, 2.0**64 - 2048))
         ends = [float(end) * median for end in self.gamma_range]
         low, high = np.clip(ends, *_BOUNDS)
         reach = self._reach(sample)
-        left, right = paired_rows(X[rows], X)
+        left, right = paired_rows(X[rows], X[seen])
+        weight, Y = sample.seen[seen], np.ascontiguousarray(sample.Y[:, seen])
         out = np.empty((len(rows), max(1, n_draws)))
 
         def measure(part: slice) -> None:
             some = rows[part]
-            D = np.empty((len(some), X.shape[0]))
+            D = np.empty((len(some), len(seen)))
             squared_distances(left[part], right, D)
             _width_search.widths(
                 D,
                 sets[some],
-                sets,
-                sample.seen,
-                sample.Y,
-                codes,
+                sets[seen],
+                weight,
+                Y,
+                codes[seen],
                 center_codes[part],
-                digests,
+                digests[seen],
                 digests[some],
                 reach,
                 n_draws,
@@ -188,8 +195,8 @@ class AdaptiveGaussian(Dictionary):
         if self.strategy != "local":
             return np.inf
         if self.radius is not None:
-            return float(self.radius) ** 2
-        return 1.0 / quantile_gamma(_NEAR, sample.X, sample.seen)
+            return _ROUNDED * float(self.radius) ** 2
+        return _ROUNDED / quantile_gamma(_NEAR, sample.X, sample.seen)
 
     def _is_scaled(self, sample: Sample) -> bool:
         if self.criterion == "auto":

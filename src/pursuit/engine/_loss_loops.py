@@ -16,15 +16,7 @@ _LEAST_LEFT = 0.01
 
 
 @njit(cache=True, nogil=True)
-def moved(F, x, B):
-    """Return ``F + x @ B``."""
-    out = _combined(x, B)
-    out += F
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _combined(x, B):
+def combined(x, B):
     """Return ``x @ B``; BLAS is faster with a vector than with a one-row matrix."""
     if x.shape[0] > 1:
         return np.dot(x, B)
@@ -82,7 +74,8 @@ def solve(B, second, g, damping, inverse, enough):
 
     H are the second derivatives. Far from the minimum a rough solution is enough; near
     it, the residual must be below ``enough``, so that Newton's method needs no further
-    step. Returns the solution, the residual, and the number of iterations.
+    step. Returns the solution, the residual, the number of iterations, and whether a
+    direction without curvature was met, along which there is no solution.
     """
     x, r = np.zeros_like(g), g.copy()
     wanted = max(0.01 * enough, 1e-4 * _inner(r, r))
@@ -91,13 +84,15 @@ def solve(B, second, g, damping, inverse, enough):
     most, n = 2 * g.size + 10, 0
     while n < most:
         n += 1
-        V = _combined(p, B)
+        V = combined(p, B)
         _bend(V, second)
         Hp = projected(V, B) + damping * p
         bend = _inner(p, Hp)
         if bend <= 1e-12 * _inner(p, p):
             # Flat along p: if no step was taken yet, return the gradient.
-            return (x, r, most) if x.any() else (g.copy(), np.zeros_like(g), most)
+            if not x.any():
+                x, r = g.copy(), np.zeros_like(g)
+            return x, r, most, True
         x += (energy / bend) * p
         r -= (energy / bend) * Hp
         if _inner(r, r) <= wanted:
@@ -105,7 +100,7 @@ def solve(B, second, g, damping, inverse, enough):
         z = _preconditioned(inverse, r)
         before, energy = energy, _inner(r, z)
         p = z + (energy / before) * p
-    return x, r, n
+    return x, r, n, False
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)

@@ -11,11 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from pursuit._warnings import warn
 from pursuit.losses import Loss
 from pursuit.losses.compiled import compiled
 
-from ._loss_loops import moved, projected, solve
+from ._loss_loops import combined, projected, solve
 
 # At the end the gradient, in coordinates orthonormal in the curvature's metric, is
 # below this share of the root of the objective, which is then within about the square
@@ -23,11 +25,19 @@ from ._loss_loops import moved, projected, solve
 # final one, because stopping early regularizes.
 GRADIENT_TOLERANCE = 1e-6
 
-_MOST_STEPS = 100
+_MOST_STEPS = 300
 # Damping relative to the metric: first value, value that counts as none, maximum.
 _FIRST_DAMPING, _NO_DAMPING, _MOST_DAMPING = 1e-3, 1e-6, 1e12
 # Minimum share of the decrease predicted by the parabola that a step must achieve.
 _LEAST_SHARE = 1e-4
+# If a step achieves less than this share under a convex loss, its length is searched,
+# until the slope is this share of the first one.
+_GOOD_SHARE, _SEARCHED_SLOPE = 0.3, 0.1
+# Least damping under such a loss, once it has been straight along some functions: a
+# step then also goes along these, and far if the search for its length allows it.
+_FLAT_DAMPING = 1e-9
+# Part of the interval that each trial cuts off at least, and maximum number of trials.
+_LEAST_PART, _MOST_LENGTHS = 0.05, 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +144,7 @@ class Newton:
 
     def __init__(self, objective: Objective):
         self._objective = objective
+        self._least_damping, self._has_warned = 0.0, False
         self.forget()
 
     def forget(self) -> None:
@@ -148,7 +159,7 @@ class Newton:
         """Return the loads ``theta`` (T, b) that minimize the objective at F + theta B.
 
         The objective never increases. For a convex loss the minimum is reached up to
-        `GRADIENT_TOLERANCE`.
+        `GRADIENT_TOLERANCE`, or a warning says that it is not.
 
         Parameters
         ----------
@@ -167,34 +178,99 @@ class Newton:
         """
         here = self._objective.at(F)
         theta = np.zeros((len(F), len(B)))
-        g, damping = projected(here.descent, B), 0.0
+        is_convex = self._objective.loss.is_convex
+        g, damping, self._least_damping = projected(here.descent, B), 0.0, 0.0
         enough = GRADIENT_TOLERANCE**2 * scale
         for _ in range(_MOST_STEPS):
             if np.vdot(g, g) <= enough or damping > _MOST_DAMPING:
                 break
             step, promise = self._step(here, B, g, damping, enough)
-            there = self._objective.at(moved(here.F, step, B))
+            move = combined(step, B)
+            there, length = self._objective.at(here.F + move), 1.0
             fall = here.value - there.value
             # NaN compares as False, so such a step is rejected.
-            if fall >= _LEAST_SHARE * promise:
-                theta += step
+            is_good = fall >= (_GOOD_SHARE if is_convex else _LEAST_SHARE) * promise
+            if not is_good:
+                if promise <= 1e-15 * abs(here.value):
+                    break  # the remaining gain is round-off
+                length = 0.0
+                if is_convex:
+                    length, there = self._searched(here, move, there)
+            if length > 0:
+                theta += length * step
                 here, g = there, projected(there.descent, B)
                 if fall > 0.7 * promise:
                     damping = damping / 10 if damping > _NO_DAMPING else 0.0
-            elif promise <= 1e-15 * abs(here.value):
-                break  # the remaining gain is round-off
             else:
                 damping = max(10 * damping, _FIRST_DAMPING)
+        else:
+            self._tell_of_the_end()
         return here.F, theta
+
+    def _tell_of_the_end(self) -> None:
+        """Warn, once in a pursuit, that the steps did not reach the minimum."""
+        if self._objective.loss.is_convex and not self._has_warned:
+            self._has_warned = True
+            warn(
+                f"{_MOST_STEPS} steps of Newton's method did not minimize the loss "
+                f"{type(self._objective.loss).__name__}: the coefficients are not the "
+                "best. A loss with sharper corners (a smaller smoothing) and a smaller "
+                "alpha need more steps.",
+                ConvergenceWarning,
+            )
+
+    def _searched(
+        self, here: Point, move: np.ndarray, there: Point
+    ) -> tuple[float, Point]:
+        """Return how much of a move nearly minimizes a convex objective, and the point.
+
+        Where the loss is nearly straight, a step passes many of its corners, and its
+        parabola says little about where to stop. The slope along the move only rises:
+        its root is found by regula falsi (Illinois), for the price of a few looks at
+        the rows. ``there`` is the point after the whole move.
+        """
+        first = float(np.vdot(here.descent, move))
+        ends, slopes, last = [0.0, np.inf], [first, 0.0], -1
+        length, best = 0.0, here
+        tried = 1.0
+        for _ in range(_MOST_LENGTHS):
+            slope = float(np.vdot(there.descent, move))
+            if there.value < best.value:
+                length, best = tried, there
+                if abs(slope) <= _SEARCHED_SLOPE * first:
+                    break
+            # NaN, from overflow, is too far.
+            side = 0 if slope > 0 else 1
+            ends[side], slopes[side] = tried, slope if np.isfinite(slope) else -first
+            if side == last:
+                slopes[1 - side] /= 2
+            last = side
+            if ends[1] - ends[0] <= 1e-14 * ends[1]:
+                break
+            if ends[1] == np.inf:
+                tried *= 4
+            else:
+                # Exponentials may be astronomically steep at the far end.
+                share = slopes[0] / (slopes[0] - slopes[1])
+                share = min(max(share, _LEAST_PART), 1.0 - _LEAST_PART)
+                tried = ends[0] + (ends[1] - ends[0]) * share
+            there = self._objective.at(here.F + tried * move)
+        return length, best
 
     def _step(
         self, here: Point, B: np.ndarray, g: np.ndarray, damping: float, enough: float
     ) -> tuple[np.ndarray, float]:
         """Return a step, and the decrease of the damped parabola along it."""
+        damping = max(damping, self._least_damping)
         is_new = self._is_stale or damping != self._damped_by
         if is_new:
             self._inverse, self._damped_by = self._inverted(here, B, damping), damping
-        step, left, n_used = solve(B, here.second, g, damping, self._inverse, enough)
+        step, left, n_used, is_flat = solve(
+            B, here.second, g, damping, self._inverse, enough
+        )
+        if is_flat and self._objective.loss.is_convex and damping < _FLAT_DAMPING:
+            self._least_damping = _FLAT_DAMPING
+            return self._step(here, B, g, damping, enough)
         if is_new:
             # The best that can be reached if outputs are coupled.
             self._n_least = n_used

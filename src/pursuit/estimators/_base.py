@@ -348,8 +348,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         yield from self.path_.staged_values(np.concatenate([G for _, G in blocks]))
 
     def _checked(self, X: Any) -> Any:
-        is_columns = getattr(X, "shape", (0, 0))[1:] == (self.n_support_,)
-        if self._takes_matrix and is_columns:
+        if self._takes_matrix and np.shape(X)[1:] == (self.n_support_,):
             return check_array(X, dtype=np.float64)
         accepted = "csr" if self._accepts_sparse else False
         return validate_data(

@@ -651,6 +651,12 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         check_weighted_classes(self.classes_, codes, weight * of_class[codes])
         Y = _class_targets(codes, len(self.classes_))
         is_shared = self.multiclass == "shared" or len(Y) == 1
+        if not is_shared and getattr(self.loss, "is_coupled", False):
+            raise ValueError(
+                f"loss={self.loss!r} is about all classes together, but "
+                "multiclass='ovr' fits each by itself: use loss='logistic', or "
+                "multiclass='shared'."
+            )
         folded = codes.astype(np.float64)
         self._pursue(X, y, Y, folded, weight, groups, of_class[codes], is_shared)
         return self
@@ -798,12 +804,22 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     def _decoded(self, values: np.ndarray) -> np.ndarray:
         # Use the fitted loss: the parameter may have been changed since.
         if hasattr(self._loss, "probabilities"):
-            # By probabilities, so that `predict` and `predict_proba` agree: rounding
-            # may make equal what the values tell apart.
-            return self.classes_[self._probabilities(values).argmax(axis=1)]
+            return self.classes_[self._most_probable(values)]
         if len(self.classes_) == 2:
             return self.classes_[(values[:, 0] > 0).astype(int)]
         return self.classes_[values.argmax(axis=1)]
+
+    def _most_probable(self, values: np.ndarray) -> np.ndarray:
+        """Return the class of the highest probability, of equal ones the highest value.
+
+        By probabilities, so that `predict` and `predict_proba` agree. Far from the
+        boundary they round to 1 for several classes, which the values tell apart.
+        """
+        P = self._probabilities(values)
+        is_highest = P.max(axis=1, keepdims=True) <= P
+        if values.shape[1] == 1:
+            values = np.hstack([-values, values])
+        return np.where(is_highest, values, -np.inf).argmax(axis=1)
 
 
 def _class_targets(codes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._memory import amount
+from pursuit._rows import row_digests
 from pursuit.engine.atoms import Atoms, ComputedAtoms, Evaluate, StoredAtoms
 from pursuit.engine.image import image_size
 
@@ -18,6 +19,12 @@ _LEAST_BLOCK = 16
 _STORED_BLOCK = 1 << 21
 # Evaluating a block needs about this many block-sized float64 arrays at once.
 _SCRATCH = 2
+# Functions whose values tell the size of all.
+_SOME = 32
+# If the mean diagonal of a kernel is below this share of the root mean square of its
+# values, its size is that of the values. For positive semidefinite kernels the mean
+# diagonal is never smaller.
+_HOLLOW = 1e-3
 
 
 class Functions(ABC):
@@ -73,11 +80,7 @@ class Functions(ABC):
 
         By default the median, over some functions, of their weighted mean squares.
         """
-        some = np.unique(np.linspace(0, len(self) - 1, 32).astype(int))
-        values = self[some](X)
-        with np.errstate(over="ignore"):
-            squares = (weight / weight.sum()) @ np.square(values)
-        return float(np.median(squares))
+        return median_square(self[spread(len(self))](X), weight)
 
     def held_bytes(self, n_rows: int) -> int:
         """Return the bytes that :meth:`evaluator` holds besides the blocks."""
@@ -140,6 +143,39 @@ class Functions(ABC):
                 "functions."
             )
         return held
+
+
+def spread(n: int) -> np.ndarray:
+    """Return the indices of some of n functions, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, _SOME).astype(int))[:n]
+
+
+def drawn(points: Any, n_rows: int) -> np.ndarray:
+    """Return the indices of points, some if they are many, whatever their order."""
+    n = max(_SOME, _STORED_BLOCK // max(1, n_rows))
+    if n >= points.shape[0]:
+        return np.arange(points.shape[0])
+    return np.argsort(row_digests(points, np.arange(points.shape[0]), 0))[:n]
+
+
+def median_square(values: np.ndarray, weight: np.ndarray) -> float:
+    """Return the median, over functions (n, M), of their weighted mean squares."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = (weight / weight.sum()) @ np.square(values)
+    return float(np.median(squares))
+
+
+def is_hollow(K: np.ndarray) -> bool:
+    """Return whether the diagonal of a kernel matrix is (nearly) 0, but not the rest.
+
+    So it is for the negative distance, whose functions are as large as X.
+    """
+    largest = np.abs(K).max(initial=0.0)
+    if not 0 < largest < np.inf:
+        return False
+    K = K / largest
+    size = np.sqrt(np.square(K).mean())
+    return bool(np.abs(np.diagonal(K)).mean() < _HOLLOW * size)
 
 
 def slices(n: int, step: int) -> Iterator[slice]:

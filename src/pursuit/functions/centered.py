@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from pursuit.engine.atoms import Evaluate
 from pursuit.kernels import Kernel
 
-from ._base import Functions, room_for
+from ._base import Functions, drawn, is_hollow, median_square, room_for, spread
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,10 +85,20 @@ class KernelFunctions(Centered):
 
     def __call__(self, X: Any) -> np.ndarray:
         """Return the values (n, M) of the functions at the rows of X."""
+        if not len(self):
+            # Many kernels, all of scikit-learn's among them, refuse to see no points.
+            return np.empty((X.shape[0], 0))
         return self.kernel(X, self.points)
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return the squared mean of k(x, x)."""
+        """Return the squared mean of k(x, x).
+
+        If that is 0, as for the negative distance, it is the median, over functions,
+        of their weighted mean squares.
+        """
+        some = self[spread(len(self))]
+        if is_hollow(some(some.points)):
+            return median_square(self[drawn(self.points, X.shape[0])](X), weight)
         diagonal = np.abs(self.kernel.diag(X))
         with np.errstate(over="ignore"):
             return float(np.square(weight @ diagonal / weight.sum()))

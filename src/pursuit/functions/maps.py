@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from pursuit.engine.atoms import Atoms, Evaluate, StoredAtoms
 from pursuit.engine.image import image_size
 
-from ._base import Functions
+from ._base import Functions, is_hollow, median_square, spread
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +105,8 @@ class Outputs(Functions):
 
     def __call__(self, X: Any) -> np.ndarray:
         """Return the values (n, M) of the functions at the rows of X."""
+        if not len(self):
+            return np.empty((X.shape[0], 0))
         values = as_columns(self.apply(X), X.shape[0], self.title)
         if values.shape[1] != self.n_columns:
             raise ValueError(
@@ -190,9 +192,15 @@ class Columns(Functions):
         return [f"column {number}" for number in self.numbers]
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
-        """Return the squared mean of the diagonal of a kernel matrix."""
+        """Return the squared mean of the diagonal of a kernel matrix.
+
+        If that is 0, it is the median of the columns' weighted mean squares.
+        """
         if not self.on_rows:
             return super().scale(X, weight)
+        some = self.numbers[spread(len(self))]
+        if is_hollow(X[np.ix_(some, some)]):
+            return median_square(X[:, self.numbers], weight)
         mean = weight @ np.abs(np.diagonal(X)) / weight.sum()
         with np.errstate(over="ignore", under="ignore"):
             return float(np.square(mean))

@@ -86,6 +86,11 @@ class FunctionKernel(Kernel):
 
     def _as_floats(self, K: Any) -> np.ndarray:
         """Return a float64 copy, because sums and products overwrite their operands."""
+        if sparse.issparse(K):
+            raise ValueError(
+                f"The kernel {self._name()} returned a sparse matrix: let it return an "
+                "array, as K.toarray() is."
+            )
         try:
             return np.array(K, dtype=np.float64)
         except (TypeError, ValueError):

@@ -78,6 +78,11 @@ class Loss(BaseEstimator):
         """
         return None
 
+    @property
+    def is_coupled(self) -> bool:
+        """Whether outputs must be fitted together: `coupling` is defined."""
+        return type(self).coupling is not Loss.coupling
+
     def reduced(self, theta: np.ndarray) -> np.ndarray:
         """Return coefficients (T, b) without the part that does not change the loss."""
         return theta

@@ -52,8 +52,8 @@ class Logistic(MarginLoss):
         """Return class probabilities (2, n), or (T, n) normalized over T outputs."""
         if len(f) == 1:
             return np.concatenate([expit(-2.0 * f), expit(2.0 * f)])
-        p = expit(2.0 * f)
-        return p / np.maximum(p.sum(axis=0), np.finfo(float).tiny)
+        # By logarithms: far from all classes every share rounds to 0.
+        return np.exp(self.log_probabilities(f))
 
     def log_probabilities(self, f: np.ndarray) -> np.ndarray:
         """Return their logarithms, finite even where these round to 0."""
@@ -73,7 +73,7 @@ class Softmax(Loss):
 
     P is the softmax of all outputs. The targets of a sample are +1 for its class and
     -1 for the others. With two classes and ``f = (-g, g)`` it is :class:`Logistic` of
-    ``g``.
+    ``g``, which takes its place where there is one output for both.
     """
 
     fits_numbers = False
@@ -107,6 +107,10 @@ class Softmax(Loss):
         share = ((y > 0) @ weight) / weight.sum()
         logs = np.log(np.maximum(share, 1e-3))
         return logs - logs.mean()
+
+    def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
+        """Return :class:`Logistic` for the one output of two classes."""
+        return Logistic() if len(y) == 1 else self
 
     def probabilities(self, f: np.ndarray) -> np.ndarray:
         """Return the class probabilities (T, n)."""

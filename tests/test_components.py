@@ -109,7 +109,7 @@ def test_steps_end_where_columns_are_only_noise(seed):
         warnings.simplefilter("ignore")
         model = SparseKernelPCA(60).fit(X)
     assert 10 < len(model.support_) < 60
-    assert model.path_.residuals[-1] < 1e-9
+    assert model.path_.residuals[-1] < 1e-7
 
 
 @pytest.mark.parametrize("kernel", KERNELS[:5], ids=named)

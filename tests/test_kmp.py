@@ -923,7 +923,7 @@ def test_monitors_do_not_weigh_classes(callbacks):
     np.testing.assert_allclose(scores, list(model.staged_score(X, y)))
 
 
-# -- found by an audit -------------------------------------------------------------
+# -- options that meet others, or unusual data -------------------------------------
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-3])

@@ -16,8 +16,8 @@ from .ties import first_largest
 # A correlation below this share of |atom| |y| is round-off.
 NOISE = 4e-16
 
-# Share of the squared norm below which the difference to the mean's is round-off, and
-# below which deviations from the mean are.
+# Share of its squared norm below which a centered atom's, by subtraction, is round-off
+# and must be computed from its values; and below which even those show a constant.
 _CENTERED, _CONSTANT = 1e-14, 1e-30
 
 

@@ -27,7 +27,7 @@ def enough(monkeypatch):
     """Let few be enough."""
     monkeypatch.setattr(scope, "ENOUGH_ATOMS", 60)
     monkeypatch.setattr(scope, "ENOUGH_ROWS", 200)
-    monkeypatch.setattr(scope, "ENOUGH_HELD_OUT", 50)
+    monkeypatch.setattr(scope, "HELD_OUT_TO_RANK", 50)
     monkeypatch.setattr(scope, "_LEAST_OF_A_PART", 5)
 
 
@@ -54,22 +54,24 @@ def test_some_functions_rows_and_folds_are_looked_at(data, seen):
     X, y = data
     KMPRegressor(max_support=20).fit(X, y)
     plan, problem = seen.plan, seen.problems[0]
-    assert len(plan.labels) == len(plan.dictionaries[0]) == 60
+    assert len(plan.rows.labels) == len(plan.grid.dictionaries[0]) == 60
     assert seen.X.shape == (200, 5)
     assert problem.Y.shape == (1, 200)
     # Ten folds of 30 rows, of which some are not looked at.
-    assert len(plan.folds) == 2
-    assert all(fold.shape == (200,) and fold.any() for fold in plan.folds)
+    assert len(plan.held_out.folds) == 2
+    assert all(fold.shape == (200,) and fold.any() for fold in plan.held_out.folds)
     # Functions stand on rows that are looked at: all may be chosen.
-    assert plan.sites.open_atoms(problem.weight).all()
-    np.testing.assert_array_equal(X[plan.labels], plan.dictionaries[0].centers)
+    assert plan.rows.sites.open_atoms(problem.weight).all()
+    np.testing.assert_array_equal(
+        X[plan.rows.labels], plan.grid.dictionaries[0].centers
+    )
     some = {tuple(row) for row in seen.X}
-    assert all(tuple(center) in some for center in plan.dictionaries[0].centers)
+    assert all(tuple(center) in some for center in plan.grid.dictionaries[0].centers)
 
 
 def test_there_are_two_functions_a_step_at_least(data, seen):
     KMPRegressor(max_support=50).fit(*data)
-    assert len(seen.plan.labels) == 100
+    assert len(seen.plan.rows.labels) == 100
 
 
 def test_few_data_are_looked_at_whole(data, seen):
@@ -93,14 +95,14 @@ def test_nothing_to_compare_is_not_searched(data, seen):
 def test_folds_that_were_given_are_kept(data, seen, cv):
     groups = np.arange(300) // 10 if isinstance(cv, GroupKFold) else None
     KMPRegressor(max_support=20, cv=cv).fit(*data, groups=groups)
-    assert len(seen.plan.labels) == 60
+    assert len(seen.plan.rows.labels) == 60
     assert seen.X.shape == (300, 5)
-    np.testing.assert_array_equal(seen.plan.folds, seen.whole.folds)
+    np.testing.assert_array_equal(seen.plan.held_out.folds, seen.whole.held_out.folds)
 
 
 def test_the_only_held_out_part_is_kept(data, seen):
     KMPRegressor(max_support=20, selection="validation").fit(*data)
-    (fold,) = seen.plan.folds
+    (fold,) = seen.plan.held_out.folds
     assert fold.shape == (200,)
     assert 20 < fold.sum() < 60
 
@@ -112,9 +114,9 @@ def test_held_out_rows_are_some_of_those_looked_at(data, seen, kind, selection):
     y = y > np.median(y) if kind is KMPClassifier else y
     kind(max_support=20, selection=selection).fit(X, y)
     plan, weight = seen.plan, seen.problems[0].weight
-    for fold in plan.folds:
+    for fold in plan.held_out.folds:
         assert 0.3 < fold.mean() / (0.1 if selection == "cv" else 0.2) < 2
-        is_open = plan.sites.open_atoms(left_of(fold, weight))
+        is_open = plan.rows.sites.open_atoms(left_of(fold, weight))
         assert 0.6 < is_open.mean() < 1
 
 
@@ -122,13 +124,13 @@ def test_small_classes_and_small_held_out_parts_are_kept(data, seen):
     X, y = data
     rare = y > np.sort(y)[-21]
     KMPClassifier(max_support=20, selection="validation").fit(X, rare)
-    (fold,), Y = seen.plan.folds, seen.problems[0].Y[0]
+    (fold,), Y = seen.plan.held_out.folds, seen.problems[0].Y[0]
     assert np.count_nonzero(Y[fold] > 0) == 4
     assert np.count_nonzero(Y[~fold] > 0) >= 12
     KMPRegressor(max_support=20, selection="validation", validation_fraction=0.02).fit(
         X, y
     )
-    assert np.count_nonzero(seen.plan.folds[0]) == 6
+    assert np.count_nonzero(seen.plan.held_out.folds[0]) == 6
 
 
 @pytest.mark.parametrize("selection", ["cv", "validation"])
@@ -152,15 +154,15 @@ def test_no_copy_is_made_of_data_that_are_looked_at_whole(data, seen):
 
 def test_functions_that_stand_on_no_row_are_kept(data, seen):
     KMPRegressor(dictionary=OneKernel() + Features(), max_support=20).fit(*data)
-    assert len(seen.plan.labels) == 60 + 5
-    rows = seen.plan.dictionaries[0].rows
+    assert len(seen.plan.rows.labels) == 60 + 5
+    rows = seen.plan.grid.dictionaries[0].rows
     assert np.count_nonzero(rows < 0) == 5
 
 
 def test_several_functions_a_row(data, seen):
     KMPRegressor(dictionary=ManyWidths(multiples=(0.5, 2.0)), max_support=20).fit(*data)
-    assert len(seen.plan.labels) == 60
-    assert len(np.unique(seen.plan.dictionaries[0].rows)) == 30
+    assert len(seen.plan.rows.labels) == 60
+    assert len(np.unique(seen.plan.grid.dictionaries[0].rows)) == 30
 
 
 # -- what comes of it --------------------------------------------------------------
@@ -183,17 +185,17 @@ def test_as_many_folds_choose_the_size_as_hold_out_enough_rows(data, monkeypatch
     X, y = data
     how = {"max_support": 20, "gamma": 0.3, "alpha": 0.1}
     every = KMPRegressor(**how).fit(X, y)
-    monkeypatch.setattr(_planning, "ENOUGH_HELD_OUT", 100)
+    monkeypatch.setattr(_planning, "HELD_OUT_TO_SIZE", 100)
     some = KMPRegressor(**how).fit(X, y)
     assert len(np.unique(every.search_[0]["errors"] - some.search_[0]["errors"])) > 1
     # Four of ten folds hold out 120 rows.
-    monkeypatch.setattr(_planning, "ENOUGH_HELD_OUT", 120)
+    monkeypatch.setattr(_planning, "HELD_OUT_TO_SIZE", 120)
     again = KMPRegressor(**how).fit(X, y)
     np.testing.assert_array_equal(again.search_[0]["errors"], some.search_[0]["errors"])
     given = KFold(10)
     monkeypatch.undo()
     whole = KMPRegressor(cv=given, **how).fit(X, y)
-    monkeypatch.setattr(_planning, "ENOUGH_HELD_OUT", 100)
+    monkeypatch.setattr(_planning, "HELD_OUT_TO_SIZE", 100)
     still = KMPRegressor(cv=given, **how).fit(X, y)
     np.testing.assert_array_equal(
         whole.search_[0]["errors"], still.search_[0]["errors"]
@@ -202,7 +204,7 @@ def test_as_many_folds_choose_the_size_as_hold_out_enough_rows(data, monkeypatch
 
 def test_weights_count_as_repeated_rows_where_folds_are_left_out(data, monkeypatch):
     X, y = data
-    monkeypatch.setattr(_planning, "ENOUGH_HELD_OUT", 100)
+    monkeypatch.setattr(_planning, "HELD_OUT_TO_SIZE", 100)
     once = KMPRegressor(max_support=20).fit(X, y, np.full(300, 2.0))
     twice = KMPRegressor(max_support=20).fit(np.tile(X, (2, 1)), np.tile(y, 2))
     assert (once.gamma_, once.alpha_) == (twice.gamma_, twice.alpha_)
@@ -218,14 +220,13 @@ def test_inner_products_that_chose_the_size_serve_the_model(
     X, y = data
     labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
     model = KMPClassifier(max_support=20, multiclass=multiclass)
-    kinds, make = [], procedure.final_pursuits
+    kinds, run = [], procedure.run
 
-    def final_pursuits(*given):
-        pursuits = make(*given)
+    def run_final(atoms, pursuits, watch):
         kinds.append(type(pursuits[0]))
-        return pursuits
+        run(atoms, pursuits, watch)
 
-    monkeypatch.setattr(procedure, "final_pursuits", final_pursuits)
+    monkeypatch.setattr(procedure, "run", run_final)
     values = model.fit(X, labels).decision_function(X)
     monkeypatch.setattr(engines.Workbench, "suits_model", lambda *_: False)
     again = model.fit(X, labels).decision_function(X)

@@ -31,7 +31,8 @@ from ._callbacks import CallbackSupport, StepReporter
 from ._empty import tell_why_empty
 from ._inputs import validate_data
 from ._learning import takes_kernel_matrix
-from ._planning import Task, make_plan
+from ._planning import make_plan
+from ._task import Task
 
 
 class BaseKMP(CallbackSupport, BaseEstimator):
@@ -145,7 +146,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         self._set_attributes(attributes)
         if loss.is_identity_linked or is_class:
             self.path_ = self._recorded(attributes["path_"], plan, X, Y, weight)
-        self.selection_ = plan.selection
+        self.selection_ = plan.size.selection
         self.stop_reason_ = found.stop_reason
         self.search_ = as_table(found.trials)
         if reporter is not None:
@@ -203,7 +204,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         weight: np.ndarray,
     ) -> Path | SeparatePaths:
         """Return the path with the training data that its bounds need."""
-        counted, n_candidates = np.flatnonzero(weight > 0), len(plan.labels)
+        counted, n_candidates = np.flatnonzero(weight > 0), len(plan.rows.labels)
         functions, place = self._path_functions, _places(path)
 
         def values(path: NestedModels) -> tuple[np.ndarray, np.ndarray]:
@@ -231,16 +232,16 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         def attributes(
             pursuits: Sequence[Steps], dictionary: Any, n: int
         ) -> dict[str, Any]:
-            paths = [plan.path_of(p) for p in pursuits]
+            paths = [plan.rows.path_of(p) for p in pursuits]
             paths = [p.truncate(min(n, len(p))) for p in paths]
             sizes = [len(p) for p in paths]
             alpha = pursuits[0].problem.alpha
-            found = Fit(dictionary, plan.labels, alpha, paths, sizes, [], "")
+            found = Fit(dictionary, plan.rows.labels, alpha, paths, sizes, [], "")
             return self._attributes(found)
 
         # Weights of classes are part of the fit, not of its data.
-        data = {"X": X, "y": y, "metadata": {"sample_weight": plan.copies}}
-        return StepReporter(self, plan.max_steps, data, attributes)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": plan.rows.copies}}
+        return StepReporter(self, plan.steps.max_steps, data, attributes)
 
     # -- sizes ---------------------------------------------------------------------
 

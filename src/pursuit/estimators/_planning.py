@@ -19,10 +19,10 @@ from pursuit._quantiles import lower_quantile
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.dictionaries import Sample
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE
-from pursuit.engine.problem import Judge
 from pursuit.fitting.folds import enough_folds
 from pursuit.fitting.held_out import Sites
-from pursuit.fitting.plan import Plan
+from pursuit.fitting.plan import Grid, HeldOut, Plan, Rows, SizeRule, StepRule
+from pursuit.fitting.resources import Drawing, Resources
 from pursuit.functions import Functions
 from pursuit.losses import Loss, Squared
 
@@ -37,6 +37,7 @@ from ._learning import (
     takes_kernel_matrix,
 )
 from ._splits import check_groups, held_out_rows
+from ._task import Task
 
 # Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -47,7 +48,10 @@ LOSS_RIDGE = 10.0
 
 # Above this many rows, "cv" holds out one part instead of using k folds. Of these, the
 # first ones that hold out enough rows are used.
-CV_ROWS, ENOUGH_HELD_OUT = 10_000, 5_000
+CV_ROWS, HELD_OUT_TO_SIZE = 10_000, 5_000
+
+# The best of this many is among the best 5 % of all with a probability of 95 %.
+REDRAWN = 59
 
 # Maximum number of candidates with "auto", and of their values on all rows; there are
 # at least two candidates for each step.
@@ -61,40 +65,33 @@ _TURNS = 1 << 32
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """Data and targets of a fit, checked and encoded.
+class EqualRows:
+    """Sets of equal rows among those of positive weight.
 
     Attributes
     ----------
-    X : array or CSR of shape (l, d)
-    Y : ndarray of shape (T, l)
-        Targets.
-    folded : ndarray of shape (l,)
-        Variable in which folds are balanced: class codes, or a target.
-    weight : ndarray of shape (l,)
-    copies : ndarray of shape (l,)
-        Weights without those of the classes.
-    groups : array-like or None
-        Groups that a splitter keeps together.
-    loss : Loss
-    score : Judge or None
-        Score of held-out rows, used instead of the loss.
-    is_class : bool
-        Whether the targets encode classes.
-    is_shared : bool
-        Whether all outputs share one support.
+    contents : array or CSR of shape (l, d), or None
+        What tells rows apart; None if they differ by their index only.
+    first : ndarray of int
+        First row of each set.
+    of_rows : ndarray of int of shape (l,)
+        Set of each row, -1 for rows of weight 0.
+    turns : ndarray of int
+        Random priority of each set, used to draw subsamples.
     """
 
-    X: Any
-    Y: np.ndarray
-    folded: np.ndarray
-    weight: np.ndarray
-    copies: np.ndarray
-    groups: Any
-    loss: Loss
-    score: Judge | None
-    is_class: bool
-    is_shared: bool
+    contents: Any
+    first: np.ndarray
+    of_rows: np.ndarray
+    turns: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def are_many(self) -> bool:
+        """Whether one held-out part takes the place of k folds."""
+        return len(self) > CV_ROWS
 
 
 def make_plan(estimator: Any, task: Task) -> Plan:
@@ -104,58 +101,48 @@ def make_plan(estimator: Any, task: Task) -> Plan:
     check_groups(estimator, task.groups)
     rng = random_numbers(estimator.random_state)
     seed = 0 if estimator.random_state is None else _drawn_seed(rng)
-    dictionary = dictionary_of(estimator)
-    contents = None if takes_kernel_matrix(estimator) else task.X
-    distinct, set_of_row = distinct_rows(contents, task.weight)
-    turns = _turns(contents, distinct, seed)
-    drawn, n_redrawn = _candidates(estimator, contents, distinct, turns, rng)
-    sample = _sample(estimator, task, distinct[drawn], seed)
-    dictionaries = learned(dictionary, sample)
-    first = _middle_three(len(dictionaries))
-    middle = dictionaries[first[len(first) // 2]]
-    unit = _unit(task.weight, len(distinct))
-    is_large = len(distinct) > CV_ROWS
-    alphas, least_alpha = _alphas(estimator.alpha, task, middle, unit, is_large)
-    selection = _selection(estimator, is_large)
-    compares = len(dictionaries) * len(alphas) > 1
-    has_own_folds = isinstance(estimator.cv, WHOLE) or selection == "validation"
-    folds = _folds(estimator, task, contents, selection, seed, compares, unit)
-    if has_own_folds:
-        folds = enough_folds(folds, set_of_row, ENOUGH_HELD_OUT)
-    n_bounded = len(task.Y) if task.is_shared else 1
+    sets = _equal_rows(estimator, task, seed)
+    drawn, n_redrawn = _candidates(estimator, sets, rng)
+    sample = _sample(estimator, task, sets.first[drawn], seed)
+    unit = _unit(task.weight)
+    grid = _grid(estimator, task, sample, sets, unit)
+    size = _size_rule(estimator, task, sets)
+    atoms = grid.dictionaries[0]
     return Plan(
-        dictionaries=dictionaries,
-        relearn=relearner(dictionary, sample),
-        first_widths=first,
-        alphas=alphas,
-        least_alpha=least_alpha,
-        sites=Sites(set_of_row, sets_of_atoms(middle, set_of_row)),
-        copies=task.copies,
-        labels=labels(middle),
-        turns=np.append(turns, -1)[set_of_row],
-        folds=folds,
-        has_own_folds=has_own_folds,
-        selection=selection,
-        tolerance=_settings.tolerance(estimator.size_tolerance),
-        patience=_settings.patience(estimator.patience, selection),
-        bound=_settings.bound(estimator, task.is_class, n_bounded, task.loss),
-        loss=task.loss,
-        score=task.score,
-        method=estimator.method,
-        backfit_every=int(estimator.backfit_every),
-        fit_intercept=sample.fit_intercept,
-        tol=_settings.tol(estimator.tol),
-        max_steps=_settings.max_steps(estimator, len(distinct), len(middle)),
+        grid=grid,
+        rows=Rows(
+            sites=Sites(sets.of_rows, sets_of_atoms(atoms, sets.of_rows)),
+            copies=task.copies,
+            turns=np.append(sets.turns, -1)[sets.of_rows],
+            labels=labels(atoms),
+        ),
+        held_out=_held_out(estimator, task, sets, grid, size.selection, seed, unit),
+        size=size,
+        steps=StepRule(
+            method=estimator.method,
+            loss=task.loss,
+            backfit_every=int(estimator.backfit_every),
+            fit_intercept=sample.fit_intercept,
+            tol=_settings.tol(estimator.tol),
+            max_steps=_settings.max_steps(estimator, len(sets), len(atoms)),
+        ),
+        # Drawn only if used: with None, the generator is shared with other code.
+        drawing=None if n_redrawn is None else Drawing(n_redrawn, _drawn_seed(rng)),
+        resources=Resources(
+            memory=budget(estimator.max_memory),
+            dtype=_settings.dtype(estimator.dtype),
+            n_jobs=estimator.n_jobs,
+            verbose=estimator.verbose,
+        ),
         is_class=task.is_class,
         is_shared=task.is_shared,
-        n_redrawn=n_redrawn,
-        # Drawn only if used: with None, the generator is shared with other code.
-        seed=0 if n_redrawn is None else _drawn_seed(rng),
-        memory=budget(estimator.max_memory),
-        dtype=_settings.dtype(estimator.dtype),
-        n_jobs=estimator.n_jobs,
-        verbose=estimator.verbose,
     )
+
+
+def _equal_rows(estimator: Any, task: Task, seed: int) -> EqualRows:
+    contents = None if takes_kernel_matrix(estimator) else task.X
+    first, of_rows = distinct_rows(contents, task.weight)
+    return EqualRows(contents, first, of_rows, _turns(contents, first, seed))
 
 
 def _sample(estimator: Any, task: Task, rows: np.ndarray, seed: int) -> Sample:
@@ -177,22 +164,47 @@ def _sample(estimator: Any, task: Task, rows: np.ndarray, seed: int) -> Sample:
     )
 
 
-def _folds(
+def _grid(
+    estimator: Any, task: Task, sample: Sample, sets: EqualRows, unit: float
+) -> Grid:
+    """Return the widths and ridges to compare, or those that are given."""
+    dictionary = dictionary_of(estimator)
+    dictionaries = learned(dictionary, sample)
+    first = _middle_three(len(dictionaries))
+    middle = dictionaries[first[len(first) // 2]]
+    alphas, least = _alphas(estimator.alpha, task, middle, unit, sets.are_many)
+    return Grid(dictionaries, relearner(dictionary, sample), first, alphas, least)
+
+
+def _size_rule(estimator: Any, task: Task, sets: EqualRows) -> SizeRule:
+    selection = _selection(estimator, sets.are_many)
+    n_bounded = len(task.Y) if task.is_shared else 1
+    return SizeRule(
+        selection=selection,
+        tolerance=_settings.tolerance(estimator.size_tolerance),
+        patience=_settings.patience(estimator.patience, selection),
+        bound=_settings.bound(estimator, task.is_class, n_bounded, task.loss),
+    )
+
+
+def _held_out(
     estimator: Any,
     task: Task,
-    contents: Any,
+    sets: EqualRows,
+    grid: Grid,
     selection: str | None,
     seed: int,
-    compares: bool,
     unit: float,
-) -> list[np.ndarray]:
-    """Return the folds; none if neither the size nor width and ridge need them."""
-    if selection not in ("cv", "validation") and not compares:
-        return []
-    y, weight, groups = task.folded, task.weight / unit, task.groups
-    return held_out_rows(
-        estimator, contents, task.X, y, weight, groups, selection, seed, task.is_class
-    )
+) -> HeldOut:
+    """Return what is held out: nothing if neither size nor width and ridge need it."""
+    is_random = isinstance(estimator.cv, WHOLE) or selection == "validation"
+    folds: list[np.ndarray] = []
+    if selection in ("cv", "validation") or grid.has_choice:
+        weight = task.weight / unit
+        folds = held_out_rows(estimator, task, sets.contents, weight, selection, seed)
+    if is_random:
+        folds = enough_folds(folds, sets.of_rows, HELD_OUT_TO_SIZE)
+    return HeldOut(folds, is_random, task.score)
 
 
 def _middle_three(n: int) -> range:
@@ -202,26 +214,22 @@ def _middle_three(n: int) -> range:
 
 
 def _candidates(
-    estimator: Any,
-    contents: Any,
-    distinct: np.ndarray,
-    turns: np.ndarray,
-    rng: np.random.RandomState,
+    estimator: Any, sets: EqualRows, rng: np.random.RandomState
 ) -> tuple[np.ndarray, int | None]:
     """Return the distinct rows that may be chosen, and how many each step draws."""
-    value, n_distinct = estimator.n_candidates, len(distinct)
+    value, n_distinct = estimator.n_candidates, len(sets)
     every = np.arange(n_distinct)
     if value is None or is_word(value, "auto"):
         if estimator.redraw_candidates:
-            return every, 59
+            return every, REDRAWN
         n = n_distinct if value is None else _auto(estimator, n_distinct)
-        return every[turns < n], None
+        return every[sets.turns < n], None
     words = "auto", None
     n = min(row_count("n_candidates", value, n_distinct, words), n_distinct)
     if estimator.redraw_candidates:
         return every, n
     # Draw by content, so that neither the order of rows nor repeated rows matter.
-    digests = row_digests(contents, distinct, _drawn_seed(rng))
+    digests = row_digests(sets.contents, sets.first, _drawn_seed(rng))
     return np.sort(np.argsort(digests)[:n]), None
 
 
@@ -274,7 +282,7 @@ def _alphas(
     return alphas, least if is_squared else alphas[0]
 
 
-def _unit(weight: np.ndarray, n_distinct: int) -> float:
+def _unit(weight: np.ndarray) -> float:
     """Return the weight of one row.
 
     Weights are numbers of rows; if they are small, only their ratios are meant.
@@ -284,7 +292,7 @@ def _unit(weight: np.ndarray, n_distinct: int) -> float:
             f"sample_weight has values up to {weight.max():.3g} only, whose products "
             "underflow: scale them up."
         )
-    return min(1.0, float(weight.sum()) / n_distinct)
+    return min(1.0, float(weight[weight > 0].mean()))
 
 
 def _loss_unit(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:

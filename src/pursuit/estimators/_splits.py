@@ -11,6 +11,8 @@ from sklearn.model_selection import check_cv
 from pursuit._parameters import WHOLE, probability, whole_number
 from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
 
+from ._task import Task
+
 _NOTHING = (
     " To choose nothing by held-out rows, use selection=None and give gamma and alpha."
 )
@@ -35,20 +37,18 @@ def check_groups(estimator: Any, groups: Any) -> None:
 
 def held_out_rows(
     estimator: Any,
+    task: Task,
     contents: Any,
-    X: Any,
-    y: np.ndarray,
     weight: np.ndarray,
-    groups: Any,
     selection: str | None,
     seed: int,
-    is_class: bool,
 ) -> list[np.ndarray]:
     """Return the held-out rows of each fold; none if there are too few rows.
 
     ``contents`` tells equal rows apart from others, None if rows differ by their index
-    only; the folds are balanced in ``y`` (l,).
+    only; ``weight`` (l,) counts the rows that each row stands for.
     """
+    y, is_class = task.folded, task.is_class
     if selection == "validation":
         share = probability("validation_fraction", estimator.validation_fraction)
         part = hold_out(contents, y, weight, share, seed, is_class)
@@ -61,7 +61,7 @@ def held_out_rows(
         if folds is None:
             folds = make_folds(contents, y, weight, n_folds, seed, is_class)
         return folds if len(folds) > 1 else []
-    return _given_folds(estimator.cv, X, y, weight, groups, is_class)
+    return _given_folds(estimator.cv, task.X, y, weight, task.groups, is_class)
 
 
 def partition(

@@ -54,44 +54,47 @@ class Choice:
 
 def choose(plan: Plan, X: Any, Y: np.ndarray, weight: np.ndarray) -> Choice:
     """Return the dictionary, ridge and sizes that held-out rows choose."""
+    grid, selection = plan.grid, plan.size.selection
     # With a single held-out part and nothing to compare, no search is needed: the
     # final pursuit itself records the held-out error.
-    if not plan.folds or not (plan.selection == "cv" or plan.has_choice):
-        first = plan.dictionaries[0], plan.alphas[0]
-        return Choice(*first, plan.max_steps, None, [])
+    if not plan.held_out.folds or not (selection == "cv" or grid.has_choice):
+        dictionary, alpha = grid.dictionaries[0], grid.alphas[0]
+        return Choice(dictionary, alpha, plan.steps.max_steps, None, [])
     scope = scope_of_search(plan, X, Y, weight)
     found = search(scope.plan, scope.X, scope.problems)
-    trials, best, is_cut_short = found.trials, lowest(found.trials), found.is_cut_short
-    place = list(scope.plan.dictionaries).index(best.dictionary)
-    dictionary, is_whole, bench = plan.dictionaries[place], scope.plan is plan, None
-    if plan.selection == "cv" and not is_whole and not is_cut_short:
-        again, bench = _again(plan, X, plan.problems(Y, weight), dictionary, best)
-        is_cut_short = again is None
-        best = again or best
-        trials = [*trials, best] if again else trials
-    elif not (plan.selection == "cv" or (plan.selection == "validation" and is_whole)):
-        steps = plan.max_steps
-        return Choice(dictionary, best.alpha, steps, None, trials, is_cut_short)
-    max_steps = max(1, *(len(curve.mean) - 1 for curve in best.curves))
-    sizes = best.sizes(plan.tolerance)
-    return Choice(dictionary, best.alpha, max_steps, sizes, trials, is_cut_short, bench)
+    best = lowest(found.trials)
+    dictionary = grid.dictionaries[scope.plan.grid.place(best.dictionary)]
+    is_whole, is_cut_short = scope.plan is plan, found.is_cut_short
+    choice = Choice(
+        dictionary, best.alpha, plan.steps.max_steps, None, found.trials, is_cut_short
+    )
+    if selection == "cv" and not is_whole and not is_cut_short:
+        return _sized_by_all(plan, X, plan.problems(Y, weight), choice, best)
+    is_sized = selection == "cv" or (selection == "validation" and is_whole)
+    return _sized(choice, best, plan) if is_sized else choice
 
 
-def _again(
-    plan: Plan, X: Any, problems: list[Problem], dictionary: Functions, best: Trial
-) -> tuple[Trial | None, Workbench | None]:
-    """Repeat the best trial with all functions, rows and folds.
+def _sized(choice: Choice, trial: Trial, plan: Plan) -> Choice:
+    """Return the choice with the sizes, and the end of the paths, of a trial."""
+    max_steps = max(1, *(len(curve.mean) - 1 for curve in trial.curves))
+    sizes = trial.sizes(plan.size.tolerance)
+    return replace(choice, max_steps=max_steps, sizes=sizes)
 
-    Return also the workbench, if it suits the final model; no trial if it was
-    interrupted.
+
+def _sized_by_all(
+    plan: Plan, X: Any, problems: list[Problem], choice: Choice, best: Trial
+) -> Choice:
+    """Return the choice, sized by the best trial with all functions, rows and folds.
+
+    If that is interrupted, the trial itself gives the sizes.
     """
     furthest = [int(_FURTHER * curve.best()) + _MORE for curve in best.curves]
     problems = [
         replace(p, alpha=best.alpha, max_steps=min(p.max_steps, n))
         for p, n in zip(problems, furthest, strict=True)
     ]
-    weight = problems[0].weight
-    folds = Folds.of(plan.folds, weight, plan.sites)
+    dictionary, weight = choice.dictionary, problems[0].weight
+    folds = Folds.of(plan.held_out.folds, weight, plan.rows.sites)
     try:
         # The final model comes last, under the weights of all rows.
         weights, alphas = [*folds.weights, weight], [best.alpha]
@@ -104,6 +107,9 @@ def _again(
             "The choice of a size was interrupted; the one that was best in the search "
             "is used."
         )
-        return None, None
-    again = Trial(dictionary, best.alpha, curves)
-    return again, bench if bench.suits_model(problems[0]) else None
+        return _sized(replace(choice, is_cut_short=True), best, plan)
+    trial = Trial(dictionary, best.alpha, curves)
+    choice = replace(choice, trials=[*choice.trials, trial])
+    if bench.suits_model(problems[0]):
+        choice = replace(choice, bench=bench)
+    return _sized(choice, trial, plan)

@@ -1,4 +1,4 @@
-"""Choose the engine of a plan's pursuits by the memory and the time it takes.
+"""Choose the engine of pursuits by the memory and the time it takes.
 
 Pursuit         passes over the atoms: one pursuit, or several that share each pass
 GramPursuit     inner products of all atoms: many pursuits over the same atoms
@@ -27,7 +27,7 @@ from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomLossPursuit, RandomPursuit
 from pursuit.functions import Functions
 
-from .plan import Plan
+from .resources import Drawing, Resources
 
 # Memory that is not counted (vectors in flight, short-lived copies, code), and the
 # share of a small budget that is.
@@ -51,7 +51,10 @@ class Workbench:
 
     Attributes
     ----------
-    plan : Plan
+    memory : int
+        Bytes that all may use together.
+    drawing : Drawing or None
+        Candidates drawn anew at each step, if there are such.
     atoms : Atoms
     n_at_once : int
         How many pursuits the memory allows beside the atoms.
@@ -59,22 +62,22 @@ class Workbench:
         Inner products of the atoms, where pursuits go by them.
     """
 
-    plan: Plan
+    memory: int
+    drawing: Drawing | None
     atoms: Atoms
     n_at_once: int
     gram: Gram | None = None
 
     def pursuit(self, problem: Problem) -> Steps:
         """Return a new pursuit."""
-        n_redrawn = self.plan.n_redrawn
         if self.gram is not None:
             return GramPursuit(self.atoms, problem, self.gram)
-        if n_redrawn is None:
+        if self.drawing is None:
             kind = Pursuit if problem.is_least_squares else LossPursuit
             return kind(self.atoms, problem)
-        rng = np.random.default_rng(self.plan.seed)
-        drawing = RandomPursuit if problem.is_least_squares else RandomLossPursuit
-        return drawing(self.atoms, problem, n_redrawn, rng)
+        random = RandomPursuit if problem.is_least_squares else RandomLossPursuit
+        drawing = self.drawing
+        return random(self.atoms, problem, drawing.n_candidates, drawing.generator())
 
     def with_products(
         self, problem: Problem, weights: Sequence[np.ndarray], n_pursuits: int
@@ -100,67 +103,125 @@ class Workbench:
         return self.gram is not None and _keeps_digits(self.atoms, weight, alpha)
 
 
-def workbench(
-    plan: Plan, dictionary: Functions, X: Any, problems: Sequence[Problem]
-) -> Workbench:
-    """Return a workbench for these problems, or more of their kind.
+@dataclass(frozen=True)
+class Engines:
+    """The choice of engines.
 
-    Raises
-    ------
-    ValueError
-        If the memory does not suffice.
+    Attributes
+    ----------
+    resources : Resources
+    drawing : Drawing or None
+        Candidates drawn anew at each step, if there are such.
     """
-    n_rows, n_atoms = len(problems[0].weight), len(plan.labels)
-    kind = Pursuit if problems[0].is_least_squares else LossPursuit
-    size = max(p.max_steps for p in problems), len(problems[0].Y)
-    # Redrawn candidates leave nothing behind.
-    one = kind.state_bytes(n_rows, plan.n_redrawn or n_atoms, *size)
-    needed = one * len(problems)
-    least = _LEAST_BLOCK * 8 * n_rows
-    memory = _counted(plan.memory)
-    if needed + least > memory:
-        wanted = (needed + least) / _COUNTED_SHARE
-        raise ValueError(
-            f"max_memory allows {amount(plan.memory)}, but a pursuit of "
-            f"{problems[0].max_steps} steps on {n_rows} rows, among {n_atoms} "
-            f"functions, needs {amount(wanted)} besides the kernel: raise "
-            "max_memory, or lower max_support, n_candidates or the number of "
-            "functions."
-        )
-    room = memory - needed
-    if plan.n_redrawn is not None:
-        # They are evaluated as they are drawn: no values to store.
-        room = min(room, dictionary.held_bytes(n_rows) + least)
-    # One image of the atoms for all, and one that each pursuit may need.
-    atoms = dictionary.on(X, room, plan.dtype, 1 + len(problems))
-    if not isinstance(atoms, StoredAtoms):
-        return Workbench(plan, atoms, len(problems))
-    image = n_atoms * atoms.image_size
-    left = memory - atoms.A.nbytes - image
-    return Workbench(plan, atoms, max(len(problems), left // (one + image)))
 
+    resources: Resources
+    drawing: Drawing | None
 
-def final_pursuits(
-    plan: Plan,
-    dictionary: Functions,
-    X: Any,
-    problems: list[Problem],
-    bench: Workbench | None = None,
-) -> list[Steps]:
-    """Return the pursuits of the final model, one for each problem.
+    def workbench(
+        self, dictionary: Functions, X: Any, problems: Sequence[Problem]
+    ) -> Workbench:
+        """Return a workbench for these problems, or more of their kind.
 
-    ``bench`` has served to choose its size, with inner products that suit the model.
-    """
-    if bench is not None:
+        Raises
+        ------
+        ValueError
+            If the memory does not suffice.
+        """
+        n_rows, n_atoms = len(problems[0].weight), len(dictionary)
+        kind = Pursuit if problems[0].is_least_squares else LossPursuit
+        size = max(p.max_steps for p in problems), len(problems[0].Y)
+        # Redrawn candidates leave nothing behind.
+        n_kept = n_atoms if self.drawing is None else self.drawing.n_candidates
+        one = kind.state_bytes(n_rows, n_kept, *size)
+        needed = one * len(problems)
+        least = _LEAST_BLOCK * 8 * n_rows
+        memory = _counted(self.resources.memory)
+        if needed + least > memory:
+            wanted = (needed + least) / _COUNTED_SHARE
+            raise ValueError(
+                f"max_memory allows {amount(self.resources.memory)}, but a pursuit of "
+                f"{problems[0].max_steps} steps on {n_rows} rows, among {n_atoms} "
+                f"functions, needs {amount(wanted)} besides the kernel: raise "
+                "max_memory, or lower max_support, n_candidates or the number of "
+                "functions."
+            )
+        room = memory - needed
+        if self.drawing is not None:
+            # They are evaluated as they are drawn: no values to store.
+            room = min(room, dictionary.held_bytes(n_rows) + least)
+        # One image of the atoms for all, and one that each pursuit may need.
+        atoms = dictionary.on(X, room, self.resources.dtype, 1 + len(problems))
+        n_at_once = len(problems)
+        if isinstance(atoms, StoredAtoms):
+            image = n_atoms * atoms.image_size
+            left = memory - atoms.A.nbytes - image
+            n_at_once = max(n_at_once, left // (one + image))
+        return Workbench(self.resources.memory, self.drawing, atoms, n_at_once)
+
+    def final_pursuits(
+        self,
+        dictionary: Functions,
+        X: Any,
+        problems: list[Problem],
+        needs_directions: bool,
+    ) -> list[Steps]:
+        """Return the pursuits of the final model, one for each problem.
+
+        ``needs_directions`` tells whether they must keep their directions on the rows,
+        from which leave-one-out errors are read.
+        """
+        if not needs_directions:
+            pursuits = self._moment_pursuits(dictionary, X, problems)
+            if pursuits is not None:
+                return pursuits
+        bench = self.workbench(dictionary, X, problems)
+        # One pursuit is as fast without inner products.
+        if len(problems) > 1 and not needs_directions:
+            weights = [problems[0].weight]
+            bench = bench.with_products(problems[0], weights, len(problems))
         return [bench.pursuit(problem) for problem in problems]
-    if (pursuits := _moment_pursuits(plan, dictionary, X, problems)) is not None:
-        return pursuits
-    bench = workbench(plan, dictionary, X, problems)
-    # One pursuit is as fast without inner products, and "loo" needs directions.
-    if len(problems) > 1 and plan.selection != "loo":
-        weights = [problems[0].weight]
-        bench = bench.with_products(problems[0], weights, len(problems))
-    return [bench.pursuit(problem) for problem in problems]
+
+    def _moment_pursuits(
+        self, dictionary: Functions, X: Any, problems: list[Problem]
+    ) -> list[Steps] | None:
+        """Return pursuits by moments if atoms are few, and rows many or room short."""
+        problem, n_atoms, n_rows = problems[0], len(dictionary), X.shape[0]
+        if self.drawing is not None or not _suits_moments(problem, n_atoms):
+            return None
+        memory, dtype = _counted(self.resources.memory), self.resources.dtype
+        size = n_rows, n_atoms, problem.max_steps
+        stored = n_atoms * n_rows * np.dtype(dtype).itemsize
+        states = [Pursuit.state_bytes(*size, len(p.Y)) for p in problems]
+        if n_rows < _MANY_ROWS and stored + sum(states) <= memory:
+            return None
+        n_targets = sum(len(p.Y) for p in problems)
+        needed = Moments.n_bytes(n_atoms, n_rows, X.shape[1], n_targets)
+        needed += sum(GramPursuit.state_bytes(*size, len(p.Y), 0) for p in problems)
+        held = dictionary.held_bytes(n_rows)
+        if needed + held > memory:
+            return None
+        # Of the atoms themselves only norms are asked, and bounds ask those of a model.
+        room = min(memory - needed, held + 2 * _LEAST_BLOCK * 8 * n_rows)
+        atoms = dictionary.on(X, room, dtype)
+        if not _keeps_digits(atoms, problem.weight, problem.alpha):
+            return None
+
+        def evaluate(rows: np.ndarray) -> np.ndarray:
+            return dictionary.evaluator(X[rows], dtype)(slice(0, n_atoms))
+
+        verbose = self.resources.verbose
+        found = Moments(evaluate, n_atoms, X.shape[1], problems, verbose)
+        ends = np.cumsum([0, *(len(p.Y) for p in problems)])
+        return [
+            MomentPursuit(atoms, p, found, slice(i, j))
+            for p, (i, j) in zip(problems, pairwise(ends), strict=True)
+        ]
+
+
+def _suits_moments(problem: Problem, n_atoms: int) -> bool:
+    # Judges look at rows.
+    are_few = n_atoms <= _MOMENTS_PER_STEP * problem.max_steps
+    return are_few and problem.judge is None and _has_normal_equations(problem)
 
 
 # -- inner products of the atoms ---------------------------------------------------
@@ -169,11 +230,13 @@ def final_pursuits(
 def _gram(
     bench: Workbench, problem: Problem, weights: Sequence[np.ndarray], n_pursuits: int
 ) -> Gram | None:
-    plan, atoms = bench.plan, bench.atoms
+    atoms = bench.atoms
     n_atoms, n_steps = atoms.n_atoms, problem.max_steps
     if n_pursuits * n_steps < _STEPS_PER_ATOM * n_atoms:
         return None
-    if not (isinstance(atoms, StoredAtoms) and _can_go_by_products(plan, problem)):
+    if bench.drawing is not None or not isinstance(atoms, StoredAtoms):
+        return None
+    if not _has_normal_equations(problem):
         return None
     # Several weights are those of folds, whose pursuits only rank.
     least = LEAST_TRIAL_RIDGE if len(weights) > 1 else LEAST_RIDGE
@@ -182,7 +245,7 @@ def _gram(
     n_held_out = int((problem.held_out > 0).sum())
     n_held_out += max(int((w < problem.weight).sum()) for w in weights)
     size = atoms.n_rows, n_atoms, n_steps, len(problem.Y), n_held_out
-    room = _counted(plan.memory) - atoms.A.nbytes
+    room = _counted(bench.memory) - atoms.A.nbytes
     room -= n_pursuits * GramPursuit.state_bytes(*size)
     takes_many = len(weights) > 1 and n_steps >= _STEPS_PER_ATOM * n_atoms
     for kind in (OwnGrams, SharedGram) if takes_many else (SharedGram,):
@@ -191,9 +254,8 @@ def _gram(
     return None
 
 
-def _can_go_by_products(plan: Plan, problem: Problem) -> bool:
-    is_drawn = plan.n_redrawn is not None
-    return problem.is_least_squares and problem.is_orthogonal and not is_drawn
+def _has_normal_equations(problem: Problem) -> bool:
+    return problem.is_least_squares and problem.is_orthogonal
 
 
 def _keeps_digits(
@@ -202,52 +264,6 @@ def _keeps_digits(
     """Return whether a ridge is large enough to go by inner products."""
     largest = atoms.squared_norms(weight[None]).max()
     return bool(0 < least * largest <= alpha < np.inf)
-
-
-# -- moments of the rows -----------------------------------------------------------
-
-
-def _moment_pursuits(
-    plan: Plan, dictionary: Functions, X: Any, problems: list[Problem]
-) -> list[Steps] | None:
-    """Return pursuits by moments, if atoms are few and rows many or memory short."""
-    problem, n_atoms, n_rows = problems[0], len(plan.labels), X.shape[0]
-    if not _suits_moments(plan, problem):
-        return None
-    memory = _counted(plan.memory)
-    size = n_rows, n_atoms, problem.max_steps
-    stored = n_atoms * n_rows * np.dtype(plan.dtype).itemsize
-    states = [Pursuit.state_bytes(*size, len(p.Y)) for p in problems]
-    if n_rows < _MANY_ROWS and stored + sum(states) <= memory:
-        return None
-    n_targets = sum(len(p.Y) for p in problems)
-    needed = Moments.n_bytes(n_atoms, n_rows, X.shape[1], n_targets)
-    needed += sum(GramPursuit.state_bytes(*size, len(p.Y), 0) for p in problems)
-    held = dictionary.held_bytes(n_rows)
-    if needed + held > memory:
-        return None
-    # Of the atoms themselves only norms are asked, and bounds ask those of a model.
-    room = min(memory - needed, held + 2 * _LEAST_BLOCK * 8 * n_rows)
-    atoms = dictionary.on(X, room, plan.dtype)
-    if not _keeps_digits(atoms, problem.weight, problem.alpha):
-        return None
-
-    def evaluate(rows: np.ndarray) -> np.ndarray:
-        return dictionary.evaluator(X[rows], plan.dtype)(slice(0, n_atoms))
-
-    found = Moments(evaluate, n_atoms, X.shape[1], problems, plan.verbose)
-    ends = np.cumsum([0, *(len(p.Y) for p in problems)])
-    return [
-        MomentPursuit(atoms, p, found, slice(i, j))
-        for p, (i, j) in zip(problems, pairwise(ends), strict=True)
-    ]
-
-
-def _suits_moments(plan: Plan, problem: Problem) -> bool:
-    # Judges look at rows, and "loo" is read off the directions on them.
-    needs_rows = problem.judge is not None or plan.selection == "loo"
-    are_few = len(plan.labels) <= _MOMENTS_PER_STEP * problem.max_steps
-    return are_few and not needs_rows and _can_go_by_products(plan, problem)
 
 
 def _counted(memory: int) -> int:

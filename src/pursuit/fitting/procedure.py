@@ -27,7 +27,7 @@ from pursuit.path import Path
 
 from .choice import Choice, choose
 from .curves import Curve
-from .engines import Workbench, final_pursuits
+from .engines import Workbench
 from .held_out import held_out_errors, leave_one_out_errors, left_of, without
 from .plan import Plan
 from .search import Trial
@@ -99,16 +99,16 @@ def fit(
         replace(p, alpha=choice.alpha, max_steps=choice.max_steps)
         for p in plan.problems(Y, weight)
     ]
-    if plan.selection == "validation" and plan.folds:
-        fold = plan.folds[0]
+    if plan.size.selection == "validation" and plan.held_out.folds:
+        fold = plan.held_out.folds[0]
         left = left_of(fold, weight)
-        problems = [without(p, fold, left, plan.sites) for p in problems]
-        dictionary = plan.without_targets(dictionary, left)
+        problems = [without(p, fold, left, plan.rows.sites) for p in problems]
+        dictionary = plan.grid.without_targets(dictionary, left)
     pursue = partial(_pursue, plan, X, problems, dictionary, choice.bench, on_step)
     pursuits = _with_patience(pursue) if choice.trials else pursue()
     reasons = [_reason(plan, choice, p) for p in pursuits]
     paths = [
-        replace(plan.path_of(p), stop_reason=reason)
+        replace(plan.rows.path_of(p), stop_reason=reason)
         for p, reason in zip(pursuits, reasons, strict=True)
     ]
     if _chooses_own_size(plan):
@@ -126,7 +126,8 @@ def fit(
     # Nothing was chosen, although there was something to choose.
     if not any(sizes) and any(paths) and not _is_cut_off(pursuits):
         why = REASONS["empty"]
-    return Fit(dictionary, plan.labels, choice.alpha, paths, sizes, choice.trials, why)
+    labels, trials = plan.rows.labels, choice.trials
+    return Fit(dictionary, labels, choice.alpha, paths, sizes, trials, why)
 
 
 # -- the final pursuit -------------------------------------------------------------
@@ -163,11 +164,15 @@ def _pursue(
     bench: Workbench | None,
     on_step: OnStep | None,
 ) -> list[Steps]:
-    pursuits = final_pursuits(plan, dictionary, X, problems, bench)
+    if bench is not None:
+        pursuits = [bench.pursuit(problem) for problem in problems]
+    else:
+        is_loo = plan.size.selection == "loo"
+        pursuits = plan.engines.final_pursuits(dictionary, X, problems, is_loo)
     atoms = pursuits[0].atoms
     total = sum(p.max_steps for p in problems)
     looks: dict[int, int] = {}
-    with Progress(total, "pursuit", plan.verbose, unit="point") as progress:
+    with Progress(total, "pursuit", plan.resources.verbose, unit="point") as progress:
 
         def watch(pursuits: Sequence[Steps]) -> None:
             for p in pursuits:
@@ -200,16 +205,15 @@ def _training_error(pursuits: Sequence[Steps]) -> float:
 
 
 def _chooses_own_size(plan: Plan) -> bool:
-    return plan.selection in ("loo", "bound") or bool(
-        plan.selection == "validation" and plan.folds
-    )
+    selection, has_folds = plan.size.selection, bool(plan.held_out.folds)
+    return selection in ("loo", "bound") or (selection == "validation" and has_folds)
 
 
 def _own_errors(plan: Plan, p: Steps) -> np.ndarray:
-    if plan.selection == "loo":
+    if plan.size.selection == "loo":
         assert isinstance(p, Pursuit)
-        return leave_one_out_errors(p, plan.copies)
-    if plan.selection == "bound":
+        return leave_one_out_errors(p, plan.rows.copies)
+    if plan.size.selection == "bound":
         return _bounds(plan, p)
     return held_out_errors(p)
 
@@ -219,10 +223,10 @@ def _bounds(plan: Plan, p: Steps) -> np.ndarray:
     path = p.path()
     counted = np.flatnonzero(p.problem.weight > 0)
     K = p.atoms.values(path.support)[:, counted].T
-    rows = positions_of(plan.dictionaries[0].rows[path.support], counted)
+    rows = positions_of(plan.grid.dictionaries[0].rows[path.support], counted)
     Y = p.problem.Y[:, counted]
-    training = Training(Y, rows, len(plan.labels), plan.is_class)
-    return bound_curve(path, K, training, plan.bound).values
+    training = Training(Y, rows, len(plan.rows.labels), plan.is_class)
+    return bound_curve(path, K, training, plan.size.bound).values
 
 
 def _stop_if_impatient(plan: Plan, p: Steps, looks: dict[int, int]) -> None:
@@ -235,22 +239,22 @@ def _stop_if_impatient(plan: Plan, p: Steps, looks: dict[int, int]) -> None:
         return
     if p.n_steps < looks.get(id(p), 0):
         return
-    if plan.selection == "bound":
+    if plan.size.selection == "bound":
         looks[id(p)] = p.n_steps + max(8, p.n_steps // 4)
     errors = _own_errors(plan, p)
-    if plan.patience.length(errors) < len(errors):
+    if plan.size.patience.length(errors) < len(errors):
         p.stop_reason = "patience"
 
 
 def _own_size(plan: Plan, p: Steps) -> tuple[int, int]:
     """Return the size chosen, and the one at which patience ended."""
     errors = _own_errors(plan, p)
-    seen = plan.patience.length(errors)
-    if plan.selection == "bound":
+    seen = plan.size.patience.length(errors)
+    if plan.size.selection == "bound":
         return int(np.argmin(errors[:seen])), seen - 1
     # One path has no standard errors over folds.
     curve = Curve(errors[:seen], np.zeros(seen))
-    return curve.best(plan.tolerance), seen - 1
+    return curve.best(plan.size.tolerance), seen - 1
 
 
 def _ended(path: Path, size: int) -> Path:
@@ -274,4 +278,4 @@ def _reason(plan: Plan, choice: Choice, p: Steps) -> str:
     if p.problem.is_orthogonal and p.n_steps == n_candidates:
         return "complete"
     # The path ends where the folds' errors had stopped falling.
-    return "patience" if choice.max_steps < plan.max_steps else "max_support"
+    return "patience" if choice.max_steps < plan.steps.max_steps else "max_support"

@@ -22,7 +22,7 @@ from pursuit._threads import allowed_threads, limited
 from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
-from pursuit.losses import Squared
+from pursuit.losses import Loss, Squared
 
 from .curves import (
     TIE,
@@ -32,8 +32,8 @@ from .curves import (
     separate_curves,
     shared_curves,
 )
-from .engines import Workbench, workbench
-from .plan import Plan
+from .engines import Workbench
+from .plan import Grid, Plan
 
 # How many times smaller the next ridge is if the smallest was the best, and by which
 # share of the error the smallest must be better than the next one.
@@ -76,9 +76,9 @@ class Search:
 def search(plan: Plan, X: Any, problems: list[Problem]) -> Search:
     """Compare widths and ridges."""
     trials: list[Trial] = []
-    with Progress(None, "search", plan.verbose, unit="trial") as progress:
+    with Progress(None, "search", plan.resources.verbose, unit="trial") as progress:
         try:
-            for pairs in _stages(plan, trials):
+            for pairs in _stages(plan.grid, plan.steps.loss, trials):
                 for found in compare(plan, X, problems, pairs):
                     trials += found
                     progress.show(len(trials), error=lowest(trials).error)
@@ -115,48 +115,47 @@ def lowest(trials: list[Trial]) -> Trial:
 Pairs = list[tuple[Functions, list[float]]]
 
 
-def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
+def _stages(grid: Grid, loss: Loss, trials: list[Trial]) -> Iterator[Pairs]:
     """Yield the pairs to compare next, given the trials so far."""
-    middle = plan.alphas[len(plan.alphas) // 2]
-    yield [(plan.dictionaries[i], [middle]) for i in plan.first_widths]
-    while widths := _widths_beside(plan, trials, middle):
+    middle = grid.middle_alpha
+    yield [(grid.dictionaries[i], [middle]) for i in grid.first]
+    while widths := _widths_beside(grid, trials, middle):
         yield [(dictionary, [middle]) for dictionary in widths]
-    if len(plan.alphas) > 1:
-        while ridges := _ridges_beside(plan, trials):
+    if len(grid.alphas) > 1:
+        while ridges := _ridges_beside(grid, loss, trials):
             yield [(lowest(trials).dictionary, ridges)]
         alpha = lowest(trials).alpha
-        yield [(d, [alpha]) for d in _widths_beside(plan, trials, alpha)]
+        yield [(d, [alpha]) for d in _widths_beside(grid, trials, alpha)]
 
 
-def _widths_beside(plan: Plan, trials: list[Trial], alpha: float) -> list[Functions]:
+def _widths_beside(grid: Grid, trials: list[Trial], alpha: float) -> list[Functions]:
     """Return the widths next to the best that were not tried with this ridge yet."""
     tried = [trial.dictionary for trial in trials if trial.alpha == alpha]
-    at = list(plan.dictionaries).index(lowest(trials).dictionary)
-    beside = plan.dictionaries[max(0, at - 1) : at + 2]
+    beside = grid.beside(lowest(trials).dictionary)
     return [dictionary for dictionary in beside if dictionary not in tried]
 
 
-def _ridges_beside(plan: Plan, trials: list[Trial]) -> list[float]:
+def _ridges_beside(grid: Grid, loss: Loss, trials: list[Trial]) -> list[float]:
     """Return the ridges next to the best that were not tried with its width yet.
 
     Under squared loss these are all, because ridges share the inner products.
     """
-    best, beside = lowest(trials), list(plan.alphas)
-    if type(plan.loss) is not Squared:
+    best, beside = lowest(trials), list(grid.alphas)
+    if type(loss) is not Squared:
         at = beside.index(best.alpha)
         beside = beside[max(0, at - 1) : at + 2]
     tried = [t.alpha for t in trials if t.dictionary is best.dictionary]
-    return [a for a in beside if a not in tried] or _smaller_ridge(plan, trials)
+    return [a for a in beside if a not in tried] or _smaller_ridge(grid, trials)
 
 
-def _smaller_ridge(plan: Plan, trials: list[Trial]) -> list[float]:
+def _smaller_ridge(grid: Grid, trials: list[Trial]) -> list[float]:
     """Return a smaller ridge, if the best one is the smallest and clearly so."""
     best = lowest(trials)
     same = [trial for trial in trials if trial.dictionary is best.dictionary]
     smallest, following = sorted(same, key=lambda trial: trial.alpha)[:2]
     is_clear = best.error < following.error - _CLEAR * abs(following.error)
     alpha = best.alpha / _SMALLER
-    goes_on = smallest is best and is_clear and alpha >= plan.least_alpha
+    goes_on = smallest is best and is_clear and alpha >= grid.least_alpha
     return [alpha] if goes_on else []
 
 
@@ -167,13 +166,13 @@ def compare(
     plan: Plan, X: Any, problems: list[Problem], pairs: Pairs
 ) -> Iterator[list[Trial]]:
     """Yield the trials of each dictionary, one for each of its ridges."""
-    n_jobs = min(thread_count(plan.n_jobs), len(pairs))
+    n_jobs = min(thread_count(plan.resources.n_jobs), len(pairs))
     if n_jobs <= 1:
         for pair in pairs:
             yield _trials(plan, X, problems, *pair)
         return
     # Threads share the data; each gets its share of the memory and of BLAS.
-    share = replace(plan, memory=plan.memory // n_jobs)
+    share = replace(plan, resources=plan.resources.shared_by(n_jobs))
     with limited(max(1, allowed_threads() // n_jobs)):
         yield from Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_trials)(share, X, problems, *pair) for pair in pairs
@@ -189,7 +188,7 @@ def _trials(
 ) -> list[Trial]:
     def trials(curves: list[list[Curve]]) -> list[Trial]:
         pairs = zip(alphas, curves, strict=False)
-        takes_last = plan.selection is None
+        takes_last = plan.size.selection is None
         return [Trial(dictionary, *pair, takes_last) for pair in pairs]
 
     try:
@@ -206,14 +205,14 @@ def _curves(
     alphas: Sequence[float],
 ) -> list[list[Curve]]:
     """Return held-out curves, for each ridge one for each problem."""
-    folds = Folds.of(plan.folds, problems[0].weight, plan.sites)
-    if plan.relearn is None:
+    folds = Folds.of(plan.held_out.folds, problems[0].weight, plan.rows.sites)
+    if plan.grid.relearn is None:
         bench = bench_of_folds(plan, X, problems, dictionary, folds.weights, alphas)
         return shared_curves(bench, problems, folds, alphas, plan.patience_of_search)
 
     def bench_of(weight: np.ndarray) -> Workbench:
-        own = plan.without_targets(dictionary, weight)
-        return workbench(plan, own, X, problems)
+        own = plan.grid.without_targets(dictionary, weight)
+        return plan.engines.workbench(own, X, problems)
 
     return separate_curves(bench_of, problems, folds, alphas, plan.patience_of_search)
 
@@ -230,7 +229,7 @@ def bench_of_folds(
     longest = max(problems, key=lambda p: p.max_steps)
     longest = replace(longest, alpha=min(alphas))
     n_pursuits = len(weights) * len(problems) * len(alphas)
-    bench = workbench(plan, dictionary, X, problems)
+    bench = plan.engines.workbench(dictionary, X, problems)
     return bench.with_products(longest, weights, n_pursuits)
 
 

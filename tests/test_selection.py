@@ -8,9 +8,10 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import make_friedman1
 from sklearn.metrics.pairwise import rbf_kernel
 
-from pursuit import KMPClassifier
+from pursuit import KMPClassifier, KMPRegressor
 from pursuit.engine.atoms import StoredAtoms
 from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.problem import METHODS, Problem
@@ -22,7 +23,7 @@ from pursuit.fitting.curves import (
     SearchInterrupted,
     shared_curves,
 )
-from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
+from pursuit.fitting.folds import hold_out, make_folds
 from pursuit.fitting.held_out import Sites
 from pursuit.fitting.stopping import CV_PATIENCE
 
@@ -42,15 +43,16 @@ def folds_of(X, y, weight=None, n_folds=5, seed=0, is_class=False):
 def labels(folds):
     """The fold of each row, -1 for none; fails if a row is in two."""
     folds = np.array(folds)
-    assert np.all(folds.sum(axis=0) <= 1)
+    assert np.all(folds.sum(axis=0) <= 1 + 1e-12)
     return np.where(folds.any(axis=0), folds.argmax(axis=0), -1)
 
 
 @pytest.fixture
 def rows(rng):
-    """Points of which some come again, targets, classes."""
-    X = rng.standard_normal((60, 3))[rng.integers(0, 60, 100)]
-    return X, rng.standard_normal(100), rng.integers(0, 3, 100).astype(float)
+    """Points of which some come again, with their targets and classes."""
+    again = rng.integers(0, 60, 100)
+    X, y = rng.standard_normal((60, 3)), rng.standard_normal(60)
+    return X[again], y[again], rng.integers(0, 3, 60).astype(float)[again]
 
 
 @pytest.mark.parametrize("is_class", [False, True])
@@ -73,7 +75,7 @@ def test_equal_rows_share_a_fold(rows, is_class):
 
 def test_negative_zero_is_zero():
     X = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
-    label = labels(folds_of(X, np.arange(4.0), n_folds=2))
+    label = labels(folds_of(X, np.array([1.0, 1.0, 2.0, 3.0]), n_folds=2))
     assert label[0] == label[1]
 
 
@@ -187,7 +189,7 @@ def categories(n_rows=120, seed=0):
 
 def test_copies_of_few_categories_are_dealt_one_by_one():
     X, y = categories()
-    folds = np.array(deal_repeated(X, y, np.ones(120), 5, 0, True))
+    folds = np.array(make_folds(X, y, np.ones(120), 5, 0, True))
     np.testing.assert_allclose(folds.sum(axis=0), 1.0)
     held = folds.sum(axis=1)
     assert np.all(np.abs(held - 24) < 15)
@@ -195,7 +197,7 @@ def test_copies_of_few_categories_are_dealt_one_by_one():
     # Not in equal parts: what is held out differs from the rest by chance.
     assert np.ptp(folds, axis=0).max() > 0.1
     order = np.random.default_rng(1).permutation(120)
-    again = np.array(deal_repeated(X[order], y[order], np.ones(120), 5, 0, True))
+    again = np.array(make_folds(X[order], y[order], np.ones(120), 5, 0, True))
     np.testing.assert_allclose(again, folds[:, order])
 
 
@@ -205,22 +207,22 @@ def test_copies_are_weights():
     weight = weight + 0.5
     copies = np.repeat(np.arange(len(rows)), 2)
     halves = np.tile(weight[:, None] / 2, 2).ravel()
-    found = deal_repeated(rows[:, :2], rows[:, 2], weight, 5, 0, True)
-    parted = deal_repeated(rows[copies, :2], rows[copies, 2], halves, 5, 0, True)
+    found = make_folds(rows[:, :2], rows[:, 2], weight, 5, 0, True)
+    parted = make_folds(rows[copies, :2], rows[copies, 2], halves, 5, 0, True)
     np.testing.assert_allclose(np.array(found)[:, copies], parted)
 
 
 def test_names_of_classes_and_units_of_targets_do_not_matter_to_copies():
     X, y = categories()
-    dealt = [deal_repeated(X, c, np.ones(120), 5, 0, True) for c in (y, 1 - y)]
+    dealt = [make_folds(X, c, np.ones(120), 5, 0, True) for c in (y, 1 - y)]
     np.testing.assert_array_equal(*dealt)
     three = (y + np.random.default_rng(0).integers(0, 2, 120)).astype(int)
     other = np.array([2, 0, 1])[three]
-    dealt = [deal_repeated(X, c, np.ones(120), 5, 0, True) for c in (three, other)]
+    dealt = [make_folds(X, c, np.ones(120), 5, 0, True) for c in (three, other)]
     np.testing.assert_array_equal(*dealt)
     target = np.random.default_rng(1).standard_normal(120).round(1)
     first, *others = (
-        deal_repeated(X, t, np.ones(120), 5, 0, False)
+        make_folds(X, t, np.ones(120), 5, 0, False)
         for t in (target, 10 * target + 7, target * (1 + 1e-15), np.float32(target))
     )
     for dealt in others:
@@ -228,14 +230,107 @@ def test_names_of_classes_and_units_of_targets_do_not_matter_to_copies():
 
 
 @pytest.mark.parametrize("n_rows", [8, 40, 400])
-def test_all_other_data_keep_equal_rows_together(n_rows):
+@pytest.mark.parametrize("is_class", [False, True])
+def test_all_other_data_keep_equal_rows_together(n_rows, is_class):
+    """A row may have been repeated, or have a large weight, many times over."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, 2))
-    assert deal_repeated(X, X[:, 0], np.ones(n_rows), 5, 0, False) is None
-    doubled = np.repeat(X, 2, axis=0)
-    weight = np.ones(2 * n_rows)
-    assert deal_repeated(doubled, doubled[:, 0], weight, 5, 0, False) is None
-    assert deal_repeated(None, X[:, 0], np.ones(n_rows), 5, 0, False) is None
+    y = (X[:, 0] > 0).astype(float) if is_class else X[:, 0]
+    masks = make_folds(X, y, np.ones(n_rows), 5, 0, is_class)
+    again = make_folds(
+        np.repeat(X, 20, axis=0), np.repeat(y, 20), np.ones(20 * n_rows), 5, 0, is_class
+    )
+    heavy = make_folds(X, y, np.full(n_rows, 50.0), 5, 0, is_class)
+    for mask, other, same in zip(masks, again, heavy, strict=True):
+        assert mask.dtype == bool
+        np.testing.assert_array_equal(np.repeat(mask, 20), other)
+        np.testing.assert_array_equal(mask, same)
+    indexed = make_folds(None, y, np.full(n_rows, 50.0), 5, 0, is_class)
+    assert all(mask.dtype == bool for mask in indexed)
+
+
+def test_equal_rows_of_other_targets_are_rows_of_their_own():
+    """120 kinds of rows, 10 of each: nearly every one is in all folds' fits."""
+    X = np.repeat(np.arange(120.0)[:, None], 10, axis=0)
+    y = np.random.default_rng(0).standard_normal(1200)
+    folds = make_folds(X, y, np.full(1200, 7.0), 10, 0, False)
+    np.testing.assert_array_equal(np.sum(folds, axis=0), 1)
+    assert all(abs(fold.sum() - 120) <= 1 for fold in folds)
+    kinds = [len(np.unique(X[~fold])) for fold in folds]
+    assert min(kinds) == 120
+    # A row that was repeated stays whole.
+    rows = np.repeat(np.arange(1200), 2)
+    again = make_folds(X[rows], y[rows], np.ones(2400), 10, 0, False)
+    np.testing.assert_array_equal(np.array(folds)[:, rows], again)
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_a_part_of_each_category_is_held_out(is_class):
+    X = np.repeat(np.arange(12.0)[:, None], 25, axis=0)
+    y = np.random.default_rng(0).standard_normal(300)
+    y = (y > 0).astype(float) if is_class else y
+    part = hold_out(X, y, np.ones(300), 0.2, 0, is_class)
+    assert abs(part.sum() - 60) < 20
+    held = part.reshape(12, 25).sum(axis=1)
+    assert np.all(held < 25)
+    assert np.count_nonzero(held) >= 10
+    order = np.random.default_rng(1).permutation(300)
+    again = hold_out(X[order], y[order], np.ones(300), 0.2, 0, is_class)
+    np.testing.assert_allclose(again, part[order])
+
+
+def table(n_rows, seed):
+    """Twelve by ten categories with a mean of their own each, one-hot."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 12, n_rows), rng.integers(0, 10, n_rows)
+    X = np.column_stack([a[:, None] == np.arange(12), b[:, None] == np.arange(10)])
+    means = np.random.default_rng(7).normal(size=(12, 10))
+    return X.astype(float), means[a, b] + 0.3 * rng.normal(size=n_rows)
+
+
+@pytest.mark.parametrize("selection", ["cv", "validation"])
+@pytest.mark.parametrize("unit", [None, 1e-3, 20.0])
+def test_many_categories_are_learned(selection, unit):
+    X, y = table(1500, 0)
+    X_new, y_new = table(1000, 1)
+    weight = None if unit is None else np.full(1500, unit)
+    model = KMPRegressor(selection=selection).fit(X, y, weight)
+    assert model.score(X_new, y_new) > 0.85
+    model = KMPClassifier(selection=selection).fit(X, y > 0, weight)
+    assert model.score(X_new, y_new > 0) > 0.85
+
+
+def test_weights_below_one_mean_their_ratios():
+    X, y = categories(300)
+    target = X[:, 0] * X[:, 1] + np.random.default_rng(0).normal(size=300)
+    for model, t in ((KMPRegressor(), target), (KMPClassifier(), y)):
+        wanted = model.fit(X, t).predict(X)
+        for unit in (0.3, 1 / 300):
+            found = model.fit(X, t, np.full(300, unit)).predict(X)
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [9.0, 50.0, 1e4])
+def test_large_weights_are_not_taken_for_categories(unit):
+    X, y = make_friedman1(80, noise=2.0, random_state=0)
+    X_new, y_new = make_friedman1(1000, noise=0.0, random_state=1)
+    wanted = KMPRegressor().fit(3 * X, y).score(3 * X_new, y_new)
+    found = KMPRegressor().fit(3 * X, y, np.full(80, unit)).score(3 * X_new, y_new)
+    assert found > wanted - 0.05
+
+
+def test_all_widths_are_tried_where_none_of_the_first_is_any_good():
+    """The median is far too wide for a wave of many periods."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 5, (300, 1))
+    y = np.sin(20 * X[:, 0]) + 0.1 * rng.normal(size=300)
+    model = KMPRegressor().fit(X, y)
+    assert model.score(X, y) > 0.9
+    model = KMPClassifier(loss="logistic", max_support=60).fit(X, y > 0)
+    assert model.score(X, y > 0) > 0.85
+    noise = KMPRegressor().fit(X, rng.normal(size=300))
+    tried = {row["gamma"] for row in noise.search_}
+    assert max(tried) / min(tried) == pytest.approx(256 * 64)
 
 
 def test_categories_get_a_model_of_their_own_size():
@@ -249,8 +344,8 @@ def test_categories_get_a_model_of_their_own_size():
 
 def test_no_more_folds_than_distinct_rows():
     X = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0)
-    assert len(folds_of(X, np.arange(12.0))) == 3
-    assert len(folds_of(X[:4], np.arange(4.0))) == 1
+    assert len(folds_of(X, X[:, 0])) == 3
+    assert len(folds_of(X[:4], X[:4, 0])) == 1
 
 
 def test_rows_without_content_are_told_apart_by_their_place():

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from pursuit._parameters import WHOLE, probability, whole_number
-from pursuit.fitting.folds import deal_repeated, hold_out, make_folds
+from pursuit.fitting.folds import hold_out, make_folds
 
 from ._task import Task
 
@@ -57,9 +57,7 @@ def held_out_rows(
         if estimator.cv < 2:
             raise ValueError(f"cv={estimator.cv!r} must be at least 2 folds.")
         n_folds = int(estimator.cv)
-        folds = deal_repeated(contents, y, weight, n_folds, seed, is_class)
-        if folds is None:
-            folds = make_folds(contents, y, weight, n_folds, seed, is_class)
+        folds = make_folds(contents, y, weight, n_folds, seed, is_class)
         return folds if len(folds) > 1 else []
     return _given_folds(estimator.cv, task.X, y, weight, task.groups, is_class)
 

@@ -47,8 +47,10 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         Inverse squared width of a kernel given by name,
         ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
         1 over the median squared distance of the training points; "scale" and "auto"
-        are those of SVC; "cv" compares multiples of "median", from 1/64 to 256, on
-        the same held-out rows as the size, together with `alpha`.
+        are those of SVC; "cv" compares multiples of "median" on the same held-out
+        rows as the size, together with `alpha`: those around 1, and further ones for
+        as long as the error falls. If none is clearly better than the constant, all
+        from 1/64 to 256 are tried.
     degree : int, default=3
         Degree of the polynomial kernel; ignored by other kernels.
     coef0 : float, default=0.0
@@ -97,12 +99,11 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         itself.
     cv : int, splitter or iterable, default=10
         Folds. An integer makes folds that are balanced in y, keep equal rows
-        together, and do not depend on the order of the rows. Copies of a row go to
-        different folds only if X holds a few categories (up to 10 different rows per
-        fold, on average at least as many copies of each as folds). On many rows only
-        as many of these folds are used as hold out 5000 rows. A splitter that keeps
-        groups together gets those passed as ``fit(X, y, groups=...)``, and all its
-        folds are used.
+        together, and do not depend on the order of the rows. Only where many equal
+        rows differ in y (a fifth of the weight, as where X holds categories) do they
+        go to different folds. On many rows only as many of these folds are used as
+        hold out 5000 rows. A splitter that keeps groups together gets those passed as
+        ``fit(X, y, groups=...)``, and all its folds are used.
     validation_fraction : float, default=0.2
         Share of the rows that ``selection="validation"`` holds out.
     patience : int or None, default=None
@@ -366,8 +367,10 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         Inverse squared width of a kernel given by name,
         ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
         1 over the median squared distance of the training points; "scale" and "auto"
-        are those of SVC; "cv" compares multiples of "median", from 1/64 to 256, on
-        the same held-out rows as the size, together with `alpha`.
+        are those of SVC; "cv" compares multiples of "median" on the same held-out
+        rows as the size, together with `alpha`: those around 1, and further ones for
+        as long as the error falls. If none is clearly better than the constant, all
+        from 1/64 to 256 are tried.
     degree : int, default=3
         Degree of the polynomial kernel; ignored by other kernels.
     coef0 : float, default=0.0
@@ -416,12 +419,11 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         itself.
     cv : int, splitter or iterable, default=10
         Folds. An integer makes folds that are balanced in y, keep equal rows
-        together, and do not depend on the order of the rows. Copies of a row go to
-        different folds only if X holds a few categories (up to 10 different rows per
-        fold, on average at least as many copies of each as folds). On many rows only
-        as many of these folds are used as hold out 5000 rows. A splitter that keeps
-        groups together gets those passed as ``fit(X, y, groups=...)``, and all its
-        folds are used.
+        together, and do not depend on the order of the rows. Only where many equal
+        rows differ in y (a fifth of the weight, as where X holds categories) do they
+        go to different folds. On many rows only as many of these folds are used as
+        hold out 5000 rows. A splitter that keeps groups together gets those passed as
+        ``fit(X, y, groups=...)``, and all its folds are used.
     validation_fraction : float, default=0.2
         Share of the rows that ``selection="validation"`` holds out.
     patience : int or None, default=None

@@ -1,4 +1,12 @@
-"""Folds that depend on the contents of the rows only."""
+"""Folds that depend on the contents of the rows only.
+
+Rows that are equal, targets and all, may be one row that was repeated or got a weight:
+they stay together. So do rows of equal features, unless many of them differ in their
+targets: then the features are categories, which new data will have again, and to hold
+out all rows of one would test something else. Such rows are dealt to the folds one by
+one; if the targets are categories too (classes, counts), so that equal rows are to be
+expected, even these.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._rows import row_digests
+from pursuit._rows import STRIDE, mixed, row_digests
 
-# Maximum number of different rows per fold for inputs that are a few categories.
-FEW_SETS = 10
+# Share of the weight in rows of equal features but different targets from which on
+# features are categories.
+MIXED = 0.2
 
 
 def make_folds(
     X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int, is_class: bool
 ) -> list[np.ndarray]:
-    """Return the held-out rows of each fold, as boolean masks.
+    """Return the folds: boolean masks, or shares of each row's weight to hold out.
 
     A row's fold depends on its content, not on its position. Equal rows share a fold
-    (otherwise the model would be tested on points it was fitted to), and neither the
-    order of the rows nor repeating a row instead of giving it weight two changes
-    anything. Folds are balanced in ``y``.
+    (otherwise the model would be tested on points it was fitted to) unless they are
+    categories, and neither the order of the rows nor repeating a row instead of giving
+    it weight two changes anything. Folds are balanced in ``y``.
 
     Parameters
     ----------
@@ -34,7 +43,11 @@ def make_folds(
     seed : int
     is_class : bool
     """
-    used, group, level = _groups(X, y, weight, seed, is_class)
+    rows = _Rows(X, y, weight, seed, is_class)
+    if rows.are_copies(n_folds):
+        folds = rows.deal(np.full(n_folds, 1.0 / n_folds))
+        return [fold for fold in folds if fold.any()]
+    group, level = rows.groups()
     n_folds = min(n_folds, len(level))
     if is_class:
         place, _, start = _places(level)
@@ -44,48 +57,136 @@ def make_folds(
         order = np.argsort(level, kind="stable")
         fold_of_group[order] = _shuffled_rounds(len(level), n_folds, seed)
     fold = np.full(len(weight), -1)
-    fold[used] = fold_of_group[group]
+    fold[rows.used] = fold_of_group[group]
     return [fold == f for f in range(n_folds)]
 
 
-def deal_repeated(
-    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int, is_class: bool
-) -> list[np.ndarray] | None:
-    """Return folds for data that are a few different rows, each repeated many times.
+def hold_out(
+    X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
+) -> np.ndarray | None:
+    """Return a fold of about a share of the rows; see :func:`make_folds`.
 
-    If the inputs are a few categories, new data will contain the same rows again, and
-    holding out all copies of one would test something else. So the copies of a row (a
-    row of weight 3 is three copies) are distributed over the folds; each fold is
-    returned as the share of each row's weight that it holds out. ``None`` for all other
-    data, where copies are likely artificial and stay together (:func:`make_folds`).
+    Every class, and every range of targets, is represented. ``None`` if there is only
+    one distinct row.
     """
-    used = np.flatnonzero(weight > 0)
-    digests = row_digests(X, used, seed)
-    n_sets = len(np.unique(digests))
-    total = weight[used].sum()
-    if X is None or n_sets > FEW_SETS * n_folds or total < n_folds * n_sets:
+    rows = _Rows(X, y, weight, seed, is_class)
+    if rows.are_copies(round(1.0 / share)):
+        part = rows.deal(np.array([share, 1.0 - share]))[0]
+        return part if part.any() else None
+    group, level = rows.groups()
+    n = len(level)
+    if n < 2:
         return None
-    _, of_set = np.unique(digests, return_inverse=True)
+    n_held = min(max(1, round(share * n)), n - 1)
+    first = np.random.default_rng(seed).random()
     if is_class:
-        level = _class_order(of_set, y[used].astype(np.int64), weight[used])
+        place, size, start = _places(level)
+        before, after = start * n_held / n + first, (start + size) * n_held / n + first
+        is_held_group = place < np.floor(after) - np.floor(before)
     else:
-        level = _ranks(of_set, y[used])
-    # Use the leading half of the digests, which is robust to rounding.
-    contents, content = np.unique(
-        np.stack([digests >> np.uint64(32), level]), axis=1, return_inverse=True
-    )
-    content = content.ravel()
-    copies = np.bincount(content, weights=weight[used])
-    shares = np.array(
-        [
-            _dealt(n, n_folds, np.random.default_rng([seed, *map(int, key)])) / n
-            for n, key in zip(copies, contents.T, strict=True)
-        ]
-    )
-    folds = [np.zeros(len(weight)) for _ in range(n_folds)]
-    for fold, share in zip(folds, shares.T, strict=True):
-        fold[used] = share[content]
-    return [fold for fold in folds if fold.any()]
+        # Take rows at equal distances in the order of their targets.
+        order = np.argsort(level, kind="stable")
+        is_held_group = np.zeros(n, dtype=bool)
+        places = ((np.arange(n_held) + first) * n / n_held).astype(int)
+        is_held_group[order[places]] = True
+    is_held = np.zeros(len(weight), dtype=bool)
+    is_held[rows.used] = is_held_group[group]
+    return is_held
+
+
+def enough_folds(
+    folds: list[np.ndarray], sets: np.ndarray, enough: int
+) -> list[np.ndarray]:
+    """Return as many of the first folds as hold out enough different rows.
+
+    ``sets`` is the set of equal rows that each row belongs to, -1 for none.
+    """
+    n_held_out = [len(np.unique(sets[(fold > 0) & (sets >= 0)])) for fold in folds]
+    n_before = np.cumsum([0, *n_held_out])[:-1]
+    return [f for f, n in zip(folds, n_before, strict=True) if n < enough]
+
+
+class _Rows:
+    """Rows of positive weight, and what must stay together among them.
+
+    Attributes
+    ----------
+    used : ndarray of int
+        The rows.
+    are_categories : bool
+        Whether many rows differ in their targets only.
+    """
+
+    def __init__(
+        self, X: Any, y: np.ndarray, weight: np.ndarray, seed: int, is_class: bool
+    ):
+        self.used = np.flatnonzero(weight > 0)
+        self._y, self._weight = y[self.used], weight[self.used]
+        self._seed, self._is_class, self._n_rows = seed, is_class, len(weight)
+        self._is_indexed = X is None
+        self._digest = row_digests(X, self.used, seed)
+        sets, self._set = np.unique(self._digest, return_inverse=True)
+        targets, target = np.unique(self._y, return_inverse=True)
+        pairs = np.unique(self._set * len(targets) + target)
+        is_mixed = (np.bincount(pairs // len(targets)) > 1)[self._set]
+        in_mixed = self._weight[is_mixed].sum()
+        self.are_categories = bool(in_mixed >= MIXED * self._weight.sum())
+        self._n_sets, self._n_pairs, self._n_targets = map(len, (sets, pairs, targets))
+
+    def are_copies(self, n_folds: int) -> bool:
+        """Return whether even rows of equal targets are dealt one by one.
+
+        Where there are no more different rows than folds, they are so if each comes
+        many times: else nothing but unknown rows would be tested.
+        """
+        if self.are_categories:
+            return 2 * self._n_targets <= self._n_pairs
+        are_many = self._weight.sum() >= n_folds * self._n_sets
+        return bool(self._n_sets <= n_folds and are_many and not self._is_indexed)
+
+    def _ranks(self) -> np.ndarray:
+        """Return the rank of each row's target in its set, whatever its unit."""
+        if self._is_class:
+            return _class_order(self._set, self._y.astype(np.int64), self._weight)
+        return _ranks(self._set, self._y)
+
+    def groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what stays together, as groups, and the class or target of each.
+
+        Groups are in a pseudo-random order that depends on their contents.
+        """
+        digest = self._digest
+        if self.are_categories:
+            digest = mixed(digest ^ mixed(self._ranks() * STRIDE))
+        _, first, group = np.unique(digest, return_index=True, return_inverse=True)
+        if self._is_class:
+            level = np.full(len(first), np.inf)
+            np.minimum.at(level, group, self._y)
+            return group, level
+        total = np.bincount(group, weights=self._weight)
+        return group, np.bincount(group, weights=self._weight * self._y) / total
+
+    def deal(self, shares: np.ndarray) -> list[np.ndarray]:
+        """Return folds of these shares of all copies, dealt one by one.
+
+        A row of weight 3 is three copies. Each fold is returned as the share of each
+        row's weight that it holds out.
+        """
+        # Use the leading half of the digests, which is robust to rounding.
+        keys = np.stack([self._digest >> np.uint64(32), self._ranks()])
+        contents, content = np.unique(keys, axis=1, return_inverse=True)
+        content = content.ravel()
+        copies = np.bincount(content, weights=self._weight)
+        dealt = np.array(
+            [
+                _dealt(n, shares, np.random.default_rng([self._seed, *map(int, key)]))
+                for n, key in zip(copies, contents.T, strict=True)
+            ]
+        )
+        folds = [np.zeros(self._n_rows) for _ in shares]
+        for fold, held in zip(folds, (dealt / copies[:, None]).T, strict=True):
+            fold[self.used] = held[content]
+        return folds
 
 
 def _class_order(sets: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -113,71 +214,12 @@ def _ranks(sets: np.ndarray, y: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def _dealt(n: float, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+def _dealt(n: float, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return how many of ``n`` copies (possibly fractional) go to each fold."""
     whole = int(n)
-    counts = rng.multinomial(whole, np.full(n_folds, 1.0 / n_folds)).astype(float)
-    counts[rng.integers(n_folds)] += n - whole
+    counts = rng.multinomial(whole, shares).astype(float)
+    counts[rng.choice(len(shares), p=shares)] += n - whole
     return counts
-
-
-def hold_out(
-    X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
-) -> np.ndarray | None:
-    """Return a mask of about a share of the rows to hold out; see :func:`make_folds`.
-
-    Every class, and every range of targets, is represented. ``None`` if there is only
-    one distinct row.
-    """
-    used, group, level = _groups(X, y, weight, seed, is_class)
-    n = len(level)
-    if n < 2:
-        return None
-    n_held = min(max(1, round(share * n)), n - 1)
-    first = np.random.default_rng(seed).random()
-    if is_class:
-        place, size, start = _places(level)
-        before, after = start * n_held / n + first, (start + size) * n_held / n + first
-        is_held_group = place < np.floor(after) - np.floor(before)
-    else:
-        # Take rows at equal distances in the order of their targets.
-        order = np.argsort(level, kind="stable")
-        is_held_group = np.zeros(n, dtype=bool)
-        places = ((np.arange(n_held) + first) * n / n_held).astype(int)
-        is_held_group[order[places]] = True
-    is_held = np.zeros(len(weight), dtype=bool)
-    is_held[used] = is_held_group[group]
-    return is_held
-
-
-def enough_folds(
-    folds: list[np.ndarray], sets: np.ndarray, enough: int
-) -> list[np.ndarray]:
-    """Return as many of the first folds as hold out enough different rows.
-
-    ``sets`` is the set of equal rows that each row belongs to, -1 for none.
-    """
-    n_held_out = [len(np.unique(sets[(fold > 0) & (sets >= 0)])) for fold in folds]
-    n_before = np.cumsum([0, *n_held_out])[:-1]
-    return [f for f, n in zip(folds, n_before, strict=True) if n < enough]
-
-
-def _groups(
-    X: Any, y: np.ndarray, weight: np.ndarray, seed: int, is_class: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows in use, their sets of equal rows, and class or target of each.
-
-    Sets are in the (pseudo-random) order of their digests.
-    """
-    used = np.flatnonzero(weight > 0)
-    digests = row_digests(X, used, seed)
-    _, first, group = np.unique(digests, return_index=True, return_inverse=True)
-    if is_class:
-        level = np.full(len(first), np.inf)
-        np.minimum.at(level, group, y[used])
-        return used, group, level
-    total = np.bincount(group, weights=weight[used])
-    return used, group, np.bincount(group, weights=weight[used] * y[used]) / total
 
 
 def _places(level: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -3,7 +3,8 @@
 One after the other: a few widths at the middle ridge, and further ones for as long as
 the error falls; then ridges at the best width in the same way; then its neighbors at
 the best ridge.  In trials this chose as well as the whole grid, for a fraction of its
-pursuits.
+pursuits.  Where none of these widths is clearly better than the constant, nothing tells
+which way to go, and all others are tried.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ from .plan import Grid, Plan
 # share of the error the smallest must be better than the next one.
 _SMALLER, _CLEAR = 10.0, 0.002
 
+# Least share of the constant's error by which a width must be better to be followed.
+_PROMISING = 0.1
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -59,6 +63,14 @@ class Trial:
         if self.takes_last:
             return float(sum(curve.mean[-1] for curve in self.curves))
         return sum(curve.lowest for curve in self.curves)
+
+    @property
+    def is_promising(self) -> bool:
+        """Whether it is clearly better than the constant, on some curve."""
+        return any(
+            curve.lowest < curve.mean[0] - _PROMISING * abs(curve.mean[0])
+            for curve in self.curves
+        )
 
     def sizes(self, tolerance: float | str) -> list[int]:
         """Return the size chosen on each curve."""
@@ -121,6 +133,9 @@ def _stages(grid: Grid, loss: Loss, trials: list[Trial]) -> Iterator[Pairs]:
     yield [(grid.dictionaries[i], [middle]) for i in grid.first]
     while widths := _widths_beside(grid, trials, middle):
         yield [(dictionary, [middle]) for dictionary in widths]
+    if not lowest(trials).is_promising:
+        tried = [trial.dictionary for trial in trials]
+        yield [(d, [middle]) for d in grid.dictionaries if d not in tried]
     if len(grid.alphas) > 1:
         while ridges := _ridges_beside(grid, loss, trials):
             yield [(lowest(trials).dictionary, ridges)]

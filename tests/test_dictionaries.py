@@ -696,6 +696,15 @@ def test_sparse_input_where_it_makes_sense(data):
         )
 
 
+def test_directions_do_not_depend_on_the_origin(rng):
+    """With many features, neighbors are found by inner products."""
+    X = np.round(rng.normal(size=(60, 20)) * 1024) / 1024
+    y = np.sin(X[:, 0])
+    model = KMPRegressor(dictionary=OrientedGaussians(5, 2, gamma=0.02), **FAST)
+    wanted = model.fit(X, y).predict(X)
+    np.testing.assert_allclose(model.fit(X + 2.0**26, y).predict(X + 2.0**26), wanted)
+
+
 @pytest.mark.parametrize(
     "dictionary", [ManyWidths(), OrientedGaussians(), AdaptiveGaussian(), Features()]
 )

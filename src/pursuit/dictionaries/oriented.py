@@ -95,6 +95,9 @@ class OrientedGaussians(Dictionary):
             )
         directions, variances = np.zeros((n_points, d, r)), np.zeros((n_points, r))
         if r:
+            # Far from the origin, distances by inner products would lose their digits.
+            origin = around.mean(axis=0)
+            around, points = around - origin, points - origin
             search = NearestNeighbors(n_neighbors=k + 1).fit(around)
             step = max(1, _BLOCK // ((k + 1) * d))
             for start in range(0, n_points, step):

@@ -147,7 +147,7 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         if loss.is_identity_linked or is_class:
             self.path_ = self._recorded(attributes["path_"], plan, X, Y, weight)
         self.selection_ = plan.size.selection
-        self.stop_reason_ = found.stop_reason
+        self.stop_reason_ = REASONS[found.stop_reason]
         self.search_ = as_table(found.trials)
         if reporter is not None:
             reporter.finish()

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from pursuit._parameters import SMALLEST_TO_SQUARE
 from pursuit._warnings import warn
-from pursuit.fitting import REASONS, Fit
+from pursuit.fitting import Fit
 
 # A function with this share of its sum of squares on one row is too narrow.
 _MOST = 0.9
@@ -31,10 +31,10 @@ def tell_why_empty(
     """
     if any(found.sizes) or (is_class and _is_one_sided(Y, weight)):
         return
-    if found.stop_reason == REASONS["exhausted"]:
+    if found.stop_reason == "exhausted":
         _check_not_tiny(_values(found, X, weight))
     # A common gamma was set by the user, or is the best of those compared.
-    if found.stop_reason == REASONS["empty"] and found.dictionary.gamma is not None:
+    if found.stop_reason == "empty" and found.dictionary.gamma is not None:
         _warn_if_narrow(_values(found, X, weight))
         _warn_if_one_feature_rules(X[weight > 0])
 

@@ -75,7 +75,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         How each point is chosen, and what is optimized with it. "pre-fitting"
         (orthogonal least squares) chooses the point that leaves the smallest error
         after all coefficients are optimized; "back-fitting" (orthogonal matching
-        pursuit) chooses by the residue and optimizes all coefficients afterwards;
+        pursuit) chooses by the residual and optimizes all coefficients afterwards;
         "basic" (matching pursuit) only sets the new coefficient. With losses other
         than the squared one, "pre-fitting" predicts the error from the quadratic
         approximation of the loss at the current fit.
@@ -395,7 +395,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         How each point is chosen, and what is optimized with it. "pre-fitting"
         (orthogonal least squares) chooses the point that leaves the smallest error
         after all coefficients are optimized; "back-fitting" (orthogonal matching
-        pursuit) chooses by the residue and optimizes all coefficients afterwards;
+        pursuit) chooses by the residual and optimizes all coefficients afterwards;
         "basic" (matching pursuit) only sets the new coefficient. With losses other
         than the squared one, "pre-fitting" predicts the error from the quadratic
         approximation of the loss at the current fit.

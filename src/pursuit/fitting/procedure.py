@@ -40,7 +40,7 @@ REASONS = {
     "callback": "callback: a callback asked to stop",
     "truncated": "truncated: the first steps of a longer path",
     "exhausted": "exhausted: no remaining candidate lies outside the span of the "
-    "chosen ones by more than tol and is correlated with the residue",
+    "chosen ones by more than tol and is correlated with the residual",
     "complete": "complete: every candidate is in the model",
     "exact": "exact: the training loss cannot fall further",
     "empty": "empty: without any point the held-out error or the bound was lowest",
@@ -65,6 +65,7 @@ class Fit:
     trials : list of Trial
         All trials of the search.
     stop_reason : str
+        A key of :data:`REASONS`.
     """
 
     dictionary: Functions
@@ -122,10 +123,10 @@ def fit(
         sizes = [len(path) for path in paths]
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
     # Where several paths ended differently, the first of the reasons tells.
-    why = next(text for reason, text in REASONS.items() if reason in reasons)
+    why = min(reasons, key=list(REASONS).index)
     # Nothing was chosen, although there was something to choose.
     if not any(sizes) and any(paths) and not _is_cut_off(pursuits):
-        why = REASONS["empty"]
+        why = "empty"
     labels, trials = plan.rows.labels, choice.trials
     return Fit(dictionary, labels, choice.alpha, paths, sizes, trials, why)
 
@@ -273,7 +274,8 @@ def _reason(plan: Plan, choice: Choice, p: Steps) -> str:
     if choice.is_cut_short:
         return "interrupted"
     if p.stop_reason != "max_support":
-        return p.stop_reason or "unfinished"
+        assert p.stop_reason is not None
+        return p.stop_reason
     n_candidates = np.count_nonzero(p.problem.candidates)
     if p.problem.is_orthogonal and p.n_steps == n_candidates:
         return "complete"

@@ -25,13 +25,11 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit.components.canonical import correlations, variates
-from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
+from pursuit.components.stopping import REASONS
 from pursuit.kernels.given import is_precomputed
 
-from ._components import (
-    choosing,
-)
+from ._components import choosing
 from ._inputs import validate_data
 from ._views import (
     NAMES,

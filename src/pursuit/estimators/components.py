@@ -27,16 +27,15 @@ from pursuit._parameters import (
     whole_between,
     whole_number,
 )
-from pursuit.components.choosing import (
+from pursuit.components.choosing import choose_points, diagonal
+from pursuit.components.preimages import has_preimages, preimages
+from pursuit.components.stopping import (
     REASONS,
     Stop,
-    choose_points,
-    diagonal,
     never,
     until_bound,
     until_share,
 )
-from pursuit.components.preimages import has_preimages, preimages
 from pursuit.components.subspaces import SubspacePath
 from pursuit.expansions import kernel_blocks
 from pursuit.kernels.given import is_precomputed

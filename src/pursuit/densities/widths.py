@@ -17,7 +17,7 @@ import numpy as np
 from pursuit._warnings import warn
 from pursuit.kernels.distances import paired_rows, squared_distances
 
-from ._coordinates import Coordinates
+from .coordinates import Coordinates
 from .gaussians import EPS
 
 # Maximum number of rows left out in turn; more change the choice very little.

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from pursuit._rows import distinct_rows, row_digests
-from pursuit.densities._coordinates import Coordinates, constant_columns
+from pursuit.densities.coordinates import Coordinates, constant_columns
 from pursuit.densities.widths import LEFT_OUT_ROWS, scale
 from pursuit.fitting.folds import make_folds
 

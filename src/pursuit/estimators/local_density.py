@@ -8,17 +8,15 @@ import numpy as np
 from sklearn.utils import Bunch, check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._memory import budget
+from pursuit._limits import Limits
 from pursuit._parameters import (
     check_flag,
     check_verbose,
     is_word,
     positive_number,
     random_numbers,
-    thread_count,
     whole_number,
 )
-from pursuit._threads import NO_LIMIT
 from pursuit._warnings import warn
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.pointwise_search import PointwiseTrial, search_widths
@@ -161,8 +159,7 @@ class LocalGaussianDensity(ScoredDensity):
         bandwidth = positive_number("bandwidth", self.bandwidth, ("auto",))
         whole_number("n_components", self.n_components, 0, (None,))
         check_flag("normalize", self.normalize)
-        budget(self.max_memory)
-        thread_count(self.n_jobs)
+        Limits.of(self.max_memory, self.n_jobs)
         random_numbers(self.random_state)
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
@@ -218,8 +215,7 @@ class LocalGaussianDensity(ScoredDensity):
             self._log_counts,
             width,
             self.n_components,
-            budget(self.max_memory),
-            thread_count(self.n_jobs, default=NO_LIMIT),
+            Limits.of(self.max_memory, self.n_jobs),
         )
 
     def _fitted_model(self) -> PointwiseGaussians:

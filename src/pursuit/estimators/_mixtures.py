@@ -36,7 +36,7 @@ from pursuit.densities.widths import (
 )
 from pursuit.kernels import Kernel, as_kernel
 
-from ._densities import ScoredDensity, Training, check_bandwidth
+from ._densities import DistinctRows, ScoredDensity, check_bandwidth
 from ._inputs import validate_data
 from ._weights import check_sample_weight
 
@@ -63,7 +63,7 @@ class LocalGaussianMixture(ScoredDensity):
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         limits = Limits.of(self.max_memory, self.n_jobs)
-        data = Training.of(X, weight)
+        data = DistinctRows.of(X, weight)
         check_bandwidth(bandwidth, data.coordinates)
         kernel = _kernel(neighborhood, X, weight)
         self._data, self._kernel, self._limits = data, kernel, limits
@@ -199,7 +199,7 @@ class LocalGaussianMixture(ScoredDensity):
             Grid for `GridSearchCV`; empty if nothing is "auto".
         """
         X = check_array(X, dtype=np.float64)
-        data = Training.of(X, np.ones(len(X)))
+        data = DistinctRows.of(X, np.ones(len(X)))
         base, highest = data.scale()
         values: dict[str, list[Any]] = {
             "bandwidth": [float(base * 2.0**e) for e in grid_octaves(-2, 3, highest)],

@@ -22,7 +22,7 @@ from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.pointwise_search import PointwiseTrial, search_widths
 from pursuit.densities.widths import as_table, grid_octaves, warn_of_degeneracy
 
-from ._densities import ScoredDensity, Training, check_bandwidth
+from ._densities import DistinctRows, ScoredDensity, check_bandwidth
 from ._inputs import validate_data
 from ._weights import check_sample_weight
 
@@ -164,7 +164,7 @@ class LocalGaussianDensity(ScoredDensity):
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
-        data = Training.of(X, weight)
+        data = DistinctRows.of(X, weight)
         check_bandwidth(bandwidth, data.coordinates)
         self._coordinates, self._set_of_row = data.coordinates, data.set_of_row
         self._X, self._log_counts = data.X, np.log(data.counts)
@@ -184,7 +184,7 @@ class LocalGaussianDensity(ScoredDensity):
             )
         return log_mass
 
-    def _choose(self, data: Training, width: Any, bandwidth: Any) -> None:
+    def _choose(self, data: DistinctRows, width: Any, bandwidth: Any) -> None:
         """Set both widths, and what a search compared if one is "auto"."""
         self.search_: list[dict[str, float]] = []
         unit = data.coordinates.unit
@@ -197,7 +197,7 @@ class LocalGaussianDensity(ScoredDensity):
         self.bandwidth_ = best.bandwidth * unit if sigma is None else bandwidth
 
     def _found(
-        self, data: Training, h: float | None, sigma: float | None
+        self, data: DistinctRows, h: float | None, sigma: float | None
     ) -> PointwiseTrial:
         """Return the pair of highest leave-one-out likelihood, and keep the others."""
         model = self._model(data.varying, 1.0)
@@ -314,7 +314,7 @@ class LocalGaussianDensity(ScoredDensity):
             Grid for `GridSearchCV`; empty if nothing is "auto".
         """
         X = check_array(X, dtype=np.float64)
-        base, highest = Training.of(X, np.ones(len(X))).scale()
+        base, highest = DistinctRows.of(X, np.ones(len(X))).scale()
         values = {
             "width": [base * 2.0**e for e in grid_octaves(1, 4, highest)],
             "bandwidth": [base * 2.0**e for e in grid_octaves(-3, 2, highest)],

@@ -20,7 +20,7 @@ from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
 from pursuit.neighbors.subspaces import Neighborhoods, class_variance
 
 from ._inputs import validate_data
-from ._local_parameters import (
+from ._neighbor_parameters import (
     MOST_NEIGHBORS,
     check_shared,
     limited_threads,

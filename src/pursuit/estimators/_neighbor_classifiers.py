@@ -29,7 +29,7 @@ from pursuit.neighbors.subspaces import (
 
 from ._available import available_unless
 from ._inputs import validate_data
-from ._local_parameters import (
+from ._neighbor_parameters import (
     MOST_NEIGHBORS,
     check_shared,
     checked_graph,
@@ -43,7 +43,7 @@ from ._local_parameters import (
 from ._targets import class_codes
 
 
-class BaseLocal(ClassifierMixin, BaseEstimator):
+class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
     """Classifier by the nearest local subspace.
 
     Subclasses define the subspace by `_penalties` and `_shape`.

@@ -64,10 +64,9 @@ def limited_threads(n_jobs: int | None) -> Any:
 
 
 def limits_of(estimator: Any) -> Limits:
-    """Return the memory of a block, and as many threads as ``n_jobs`` says.
+    """Return the memory of a block and the number of threads.
 
-    Unlike with :meth:`.Limits.of`, these are fixed now: a fit or a prediction limits
-    the threads of BLAS itself (`limited_threads`).
+    A given ``n_jobs`` is taken as it is; None is as many as BLAS may use now.
     """
     n_threads = thread_count(estimator.n_jobs, default=allowed_threads())
     return Limits(budget(estimator.max_memory), n_threads)

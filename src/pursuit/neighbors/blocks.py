@@ -21,7 +21,7 @@ Find = Callable[[slice, int], Neighborhoods]
 
 @dataclass(frozen=True)
 class QueryBlocks:
-    """Reference points, of which points get their neighborhoods block by block.
+    """Reference points, and how points get their neighborhoods among them in blocks.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ N_FOLDS = 5
 
 
 @dataclass(frozen=True)
-class Plan(survey_sets.Plan):
+class Plan(survey_sets.Protocol):
     """How a data set becomes training and test rows, and what is searched."""
 
     max_splits: int | None = None

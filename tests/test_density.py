@@ -222,7 +222,7 @@ def test_distances_keep_to_threads_and_memory(weight, monkeypatch):
         used.append(n_threads)
         deal(work, items, n_threads)
 
-    monkeypatch.setattr(local_weights, "deal", spy)
+    monkeypatch.setattr("pursuit._limits.deal", spy)
     X = curve(1500, 3)
     weights = None if weight is None else np.where(np.arange(1500) % 9, 1.0, weight)
     model = ManifoldParzen(5, None, 0.1, max_memory="2 MiB")
@@ -497,7 +497,7 @@ def test_a_search_looks_for_neighbors_once(monkeypatch):
         asked.append(k)
         return nearest(X, k, *more)
 
-    for module in (local_weights, left_out, _mixtures):
+    for module in (local_weights, _mixtures):
         monkeypatch.setattr(module, "nearest", spy)
     model = ManifoldParzen().fit(curve(80, 3))
     assert asked == [65, model.n_neighbors_]  # for the search, for the mixture

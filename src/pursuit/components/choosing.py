@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from pursuit._memory import amount
 from pursuit._progress import Progress
 from pursuit._warnings import warn
-from pursuit.bounds.subspaces import compression_penalty
 from pursuit.functions import Columns, Functions, KernelFunctions
 from pursuit.kernels import Kernel
 
 from .deflation import GreedyChoice, View, run
-from .subspaces import SubspacePath, mean_products
+from .stopping import Stop
+from .subspaces import SubspacePath, coordinate_blocks, mean_products
 from .variance import LOOKS_EACH, MOST, DrawnVariance, LargestVariance
-
-REASONS = {
-    "interrupted": "interrupted: stopped by the user",
-    "truncated": "truncated: the first points of a longer choice",
-    "exhausted": "exhausted: none of the other rows to choose from lies outside the "
-    "span of the chosen ones by more than tol",
-    "share": "share: as much is captured as was asked for",
-    "bound": "bound: no larger subspace can have a lower bound",
-    "max_support": "max_support: as many points as were asked for",
-}
 
 # Number of vectors (of all rows) that a deflation holds besides the factor.
 _VECTORS = (LOOKS_EACH + 6) * MOST
 # Share of the memory that may be planned with; the rest is for temporary arrays.
 _COUNTED_SHARE = 0.8
 _LEAST_BLOCK = 64
-# Kernel values in a block when coordinates of all rows are computed: 32 MiB.
-_BLOCK = 1 << 22
 # Range of kernel values in which sums of squares neither overflow nor underflow.
 _SMALLEST, _LARGEST = 1e-130, 1e130
-
-Stop = Callable[[View, int], str | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +155,7 @@ def choose_points(
 ) -> SubspacePath:
     """Return the subspaces of points chosen greedily by captured variance."""
     view = how.view(kernel, how.points(kernel, X))
-    choice: LargestVariance | DrawnVariance
+    choice: GreedyChoice
     if how.n_drawn is None:
         choice = LargestVariance(view, how.max_steps)
     else:
@@ -201,52 +186,3 @@ def choose_points(
 def triangle_of(view: View, chosen: np.ndarray) -> np.ndarray:
     """Return the Cholesky factor of the chosen points' kernel matrix."""
     return np.tril(view.factor[: len(chosen), chosen].T)
-
-
-def coordinate_blocks(
-    kernel: Kernel | None, X: Any, rows: np.ndarray, triangle: np.ndarray
-) -> Iterator[np.ndarray]:
-    """Yield the coordinates of all rows in the span of some of them, in blocks."""
-    step = max(1, _BLOCK // max(1, len(rows)))
-    for start in range(0, X.shape[0], step):
-        part = X[start : start + step]
-        K = part[:, rows] if kernel is None else kernel(part, X[rows])
-        yield solve_triangular(triangle, K.T, lower=True).T
-
-
-# -- stopping rules ----------------------------------------------------------------
-
-
-def until_share(share: float) -> Stop:
-    """Return a rule that stops when a share of the trace is captured."""
-
-    def stop(view: View, n_steps: int) -> str | None:
-        left = view.residual.sum()
-        return "share" if left <= (1 - share) * view.diagonal.sum() else None
-
-    return stop
-
-
-def until_bound(n_samples: int, sup: float, delta: float) -> Stop:
-    """Return a rule that stops when no larger subspace can have a lower bound.
-
-    The term that the bound adds to the residual grows with the size, and the residual
-    is not negative: once that term reaches the lowest bound so far, this is the
-    minimum.
-    """
-    lowest = np.inf
-
-    def stop(view: View, n_steps: int) -> str | None:
-        nonlocal lowest
-        if n_steps == 0:
-            return None
-        penalty = compression_penalty(n_samples, n_steps, sup=sup, delta=delta)
-        n_outside = max(1, len(view.residual) - n_steps)
-        lowest = min(lowest, view.residual.sum() / n_outside + penalty)
-        return "bound" if penalty >= lowest else None
-
-    return stop
-
-
-def never(view: View, n_steps: int) -> None:
-    """Stop only when nothing is left."""

@@ -8,7 +8,7 @@ from pursuit.engine.atoms import Atoms
 from pursuit.engine.ties import first_largest
 
 from .deflation import DRIFT, GreedyChoice, View
-from .variance import DrawnVariance
+from .drawn import DrawnChoice
 
 
 class LargestCorrelation(GreedyChoice):
@@ -104,7 +104,7 @@ def _cross_products(first: Atoms, second: Atoms) -> np.ndarray:
     return out
 
 
-class DrawnCorrelation(DrawnVariance):
+class DrawnCorrelation(DrawnChoice):
     """Choose as :class:`LargestCorrelation`, among a few random candidates per step."""
 
     def __init__(
@@ -117,14 +117,12 @@ class DrawnCorrelation(DrawnVariance):
         n_drawn: int,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(first, max_steps, n_drawn, rng)
-        self.views, self._center = (first, second), center
-        self._by_covariance = by_covariance
+        super().__init__((first, second), max_steps, n_drawn, rng)
+        self._center, self._by_covariance = center, by_covariance
 
     def _scored(self, drawn: np.ndarray, U: list[np.ndarray]) -> np.ndarray:
         usable = np.ones(len(drawn), dtype=bool)
-        for view, u in zip(self.views, U, strict=True):
-            view.residual[drawn] = u[np.arange(len(drawn)), drawn]
+        for view in self.views:
             usable &= view.is_open[drawn]
         if self._center:
             U = [u - u.mean(axis=1, keepdims=True) for u in U]

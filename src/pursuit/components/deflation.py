@@ -18,6 +18,7 @@ repeated.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -152,7 +153,7 @@ class View:
         )
 
 
-class GreedyChoice:
+class GreedyChoice(ABC):
     """The steps of a criterion."""
 
     def __init__(self, max_steps: int) -> None:
@@ -175,9 +176,9 @@ class GreedyChoice:
         self._gains[self.n_steps] = gain
         self.n_steps += 1
 
+    @abstractmethod
     def step(self) -> bool:
         """Take one step; return False if no candidate is left."""
-        raise NotImplementedError
 
 
 def run(

@@ -9,9 +9,10 @@ import numpy as np
 
 from pursuit.kernels import Kernel
 
-from .choosing import Choosing, coordinate_blocks, diagonal, triangle_of
+from .choosing import Choosing, diagonal, triangle_of
 from .correlation import DrawnCorrelation, LargestCorrelation
-from .subspaces import SubspacePath, mean_products
+from .deflation import GreedyChoice
+from .subspaces import SubspacePath, coordinate_blocks, mean_products
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +84,7 @@ def choose_pairs(
         how.view(k, how.points(k, Z), 2, name)
         for k, Z, name in zip(kernels, data, ("kernel", "kernel_y"), strict=True)
     )
-    choice: LargestCorrelation | DrawnCorrelation
+    choice: GreedyChoice
     if how.n_drawn is None:
         choice = LargestCorrelation(first, second, how.max_steps, center, by_covariance)
     else:

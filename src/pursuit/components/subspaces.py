@@ -8,7 +8,7 @@ up to a rotation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,9 @@ import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
 from pursuit.bounds import BoundCurve, kpca_compression
+from pursuit.expansions import kernel_blocks, value_blocks
+from pursuit.functions import Columns
+from pursuit.kernels import Kernel
 
 # Share of the mean of ``k(x, x)`` that is rounding.
 _ROUNDING = 1e-14
@@ -76,7 +79,7 @@ class SubspacePath:
 
     def coordinates(self, K: np.ndarray) -> np.ndarray:
         """Return coordinates (n, n_steps) from kernel values with the chosen points."""
-        return solve_triangular(self.triangle, K.T, lower=True).T
+        return _coordinates(self.triangle, K)
 
     def covariance(self, center: bool) -> np.ndarray:
         """Return the covariance of the coordinates, or their mean products."""
@@ -157,6 +160,25 @@ class SubspacePath:
             means=self.means[:size],
             moments=self.moments[:size, :size],
         )
+
+
+def _coordinates(triangle: np.ndarray, K: np.ndarray) -> np.ndarray:
+    return solve_triangular(triangle, K.T, lower=True).T
+
+
+def coordinate_blocks(
+    kernel: Kernel | None, X: Any, rows: np.ndarray, triangle: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Yield the coordinates of all rows in the span of some of them, in blocks.
+
+    If ``kernel`` is None, X is the kernel matrix.
+    """
+    if kernel is None:
+        blocks = value_blocks(Columns(rows, X.shape[1], on_rows=True), X)
+    else:
+        blocks = kernel_blocks(kernel, X, X[rows])
+    for _, K in blocks:
+        yield _coordinates(triangle, K)
 
 
 def mean_products(blocks: Iterable[tuple[np.ndarray, ...]]) -> tuple[Any, ...]:

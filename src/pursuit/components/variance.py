@@ -8,6 +8,7 @@ from pursuit.engine.ties import first_largest
 
 from ._loops import choose_among, deflate_pool
 from .deflation import DRIFT, GreedyChoice, View
+from .drawn import DrawnChoice
 
 # A pooled column whose residual has fallen below this share of its first value has
 # lost precision, and is fetched again.
@@ -186,58 +187,17 @@ class _Pool:
         self.U, self.P = self.U[kept], self.P[kept]
 
 
-class DrawnVariance(GreedyChoice):
-    """Choose as :class:`LargestVariance`, among a few random candidates per step.
-
-    The best of 59 random candidates is, with 95 % certainty, one of the best 5 % of
-    all. There is no pass over the kernel: each step evaluates the columns it draws.
-    """
+class DrawnVariance(DrawnChoice):
+    """Choose as :class:`LargestVariance`, among a few random candidates per step."""
 
     def __init__(
         self, view: View, max_steps: int, n_drawn: int, rng: np.random.Generator
     ) -> None:
-        super().__init__(max_steps)
-        self.views: tuple[View, ...] = (view,)
-        self._n_drawn, self._rng = n_drawn, rng
-
-    def step(self) -> bool:
-        """Take one step; return False if no candidate is left."""
-        while True:
-            is_open = np.logical_and.reduce([view.is_open for view in self.views])
-            left = np.flatnonzero(is_open)
-            if not len(left):
-                return False
-            n = min(self._n_drawn, len(left))
-            drawn = np.sort(self._rng.choice(left, n, replace=False))
-            U = [view.columns(drawn) for view in self.views]
-            scores = self._scored(drawn, U)
-            best = first_largest(scores)
-            if best < 0:
-                # None of the candidates adds anything: do not draw them again.
-                self.views[0].close(drawn)
-            elif not self._took(drawn[best], [u[best] for u in U], scores[best]):
-                self.views[0].close(drawn[best])
-            else:
-                return True
+        super().__init__((view,), max_steps, n_drawn, rng)
 
     def _scored(self, drawn: np.ndarray, U: list[np.ndarray]) -> np.ndarray:
         (view,), (u,) = self.views, U
-        residual = u[np.arange(len(drawn)), drawn]
-        view.residual[drawn] = residual
         scores = np.zeros(len(drawn))
         sums = np.einsum("ij,ij->i", u, u)
-        np.divide(sums, residual, out=scores, where=view.is_open[drawn])
+        np.divide(sums, view.residual[drawn], out=scores, where=view.is_open[drawn])
         return scores
-
-    def _took(self, i: int, U: list[np.ndarray], score: float) -> bool:
-        """Choose a row, unless its columns are only noise."""
-        pairs = list(zip(self.views, U, strict=True))
-        if any(view.is_noise(i, u) for view, u in pairs):
-            return False
-        for view, u in pairs:
-            view.deflate(i, u / np.sqrt(u[i]))
-        self._record(i, self._gain(score))
-        return True
-
-    def _gain(self, score: float) -> float:
-        return score

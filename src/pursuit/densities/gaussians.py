@@ -11,6 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from pursuit._limits import Limits
+
 # Queries in a block: their inner products with a neighborhood stay in the cache.
 BLOCK = 128
 # Number of features up to which covariances are used instead of Gram matrices.
@@ -138,11 +140,10 @@ def row_blocks(n_rows: int, n_numbers: int, memory: int) -> Iterator[slice]:
         yield slice(a, min(a + height, n_rows))
 
 
-def query_blocks(
-    n_queries: int, n_centers: int, n_threads: int, memory: int
-) -> list[slice]:
+def query_blocks(n_queries: int, n_centers: int, limits: Limits) -> list[slice]:
     """Return even, small slices of queries that together fit the memory."""
-    allowed = memory // (4 * 8 * n_centers * n_threads)
+    n_threads = limits.usable_threads
+    allowed = limits.memory // (4 * 8 * n_centers * n_threads)
     size = int(np.clip(allowed, 1, BLOCK))
     n_blocks = max(-(-n_queries // size), min(n_threads, n_queries))
     edges = np.linspace(0, n_queries, n_blocks + 1).astype(int)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pursuit._threads import allowed_threads, deal, one_blas_thread
-from pursuit.kernels import Kernel
+from pursuit._limits import Limits
+from pursuit._threads import one_blas_thread
 
 from . import _gaussian_loops as loops
 from .downdates import Models, corrected, normalized
@@ -32,7 +32,6 @@ from .gaussians import (
     query_blocks,
     squared_sizes,
 )
-from .local_weights import kernel_values, nearest
 
 # One eighth of the memory is for the arrays of a block of centers.
 _SHARE = 8
@@ -52,7 +51,7 @@ class LeaveOneOut:
         Masses c_h of the neighbors.
     counts : ndarray of shape (l,)
         Weights of the Gaussians. Neighborhoods count each row once.
-    memory, n_threads : int
+    limits : Limits
     tolerance : float
         Largest error, in nats, for which the fast forms are used.
     """
@@ -61,8 +60,7 @@ class LeaveOneOut:
     neighbors: np.ndarray
     masses: np.ndarray
     counts: np.ndarray
-    memory: int
-    n_threads: int
+    limits: Limits
     tolerance: float = LARGEST_ERROR
 
     def log_densities(self, models: Models, rows: np.ndarray) -> np.ndarray:
@@ -106,12 +104,12 @@ class LeaveOneOut:
 
     def _groups(self, n_models: int, is_direct: bool) -> list[list[slice]]:
         """Return slices of centers, in lists of those computed at a time."""
-        n_threads = min(self.n_threads, allowed_threads())
+        n_threads = self.limits.usable_threads
         n_rows, E = self.neighbors.shape
         n = self.X.shape[1]
         size = E * (2 * n + 4 * E + 2 * n_models)
         size += (n_models + n) * n if is_direct else n_models * E
-        most = self.memory // (_SHARE * 8 * size * n_threads + 1)
+        most = self.limits.memory // (_SHARE * 8 * size * n_threads + 1)
         height = int(np.clip(min(most, -(-n_rows // n_threads)), 1, n_rows))
         starts = range(0, n_rows, height)
         blocks = [slice(a, min(a + height, n_rows)) for a in starts]
@@ -126,7 +124,7 @@ class LeaveOneOut:
             for here in mine:
                 made[here.start] = _Block.of(self, here, models, places, is_direct)
 
-        deal(work, group, len(group))
+        self.limits.deal(work, group)
         return [made[here.start] for here in group]
 
     def _add(
@@ -137,57 +135,13 @@ class LeaveOneOut:
         top: np.ndarray,
         total: np.ndarray,
     ) -> None:
-        n_threads = min(self.n_threads, allowed_threads())
-        queries = query_blocks(len(rows), len(self.X), n_threads, self.memory)
-
         def work(mine: Sequence[slice]) -> None:
             for here in mine:
                 sums = top[:, here].copy(), total[:, here].copy()
                 block.add(self.X, self.X[rows[here]], here.start, places, *sums)
                 top[:, here], total[:, here] = sums
 
-        deal(work, queries, min(n_threads, len(queries)))
-
-
-def leave_out(
-    X: np.ndarray,
-    k: int | None,
-    kernel: Kernel | None,
-    points: np.ndarray,
-    counts: np.ndarray,
-    memory: int,
-    n_threads: int,
-    tolerance: float = LARGEST_ERROR,
-    found: np.ndarray | None = None,
-) -> LeaveOneOut:
-    """Prepare the training set X for leave-one-out.
-
-    Parameters
-    ----------
-    X : ndarray of shape (l, n)
-        Distinct rows, at least two.
-    k : int or None
-        Number of neighbors that shape a Gaussian; None means all others.
-    kernel : Kernel or None
-        Weights of the neighbors; None weights them equally.
-    points : ndarray of shape (l, n)
-        Rows in original coordinates, for the kernel; X may be moved and scaled.
-    counts : ndarray of shape (l,)
-        How often each row occurs in the data.
-    memory, n_threads : int
-    tolerance : float
-        Largest error, in nats, for which the fast forms are used.
-    found : ndarray of int, optional
-        Nearest other rows of each row, at least as many as needed.
-    """
-    n_near = n_near_for(k, len(X))
-    if found is None:
-        found = nearest(X, n_near, memory, n_threads)
-    neighbors = np.ascontiguousarray(found[:, :n_near])
-    masses = np.ones(neighbors.shape)
-    if kernel is not None:
-        masses = kernel_values(points, neighbors, kernel, memory)
-    return LeaveOneOut(X, neighbors, masses, counts, memory, n_threads, tolerance)
+        self.limits.deal(work, query_blocks(len(rows), len(self.X), self.limits))
 
 
 def n_near_for(k: int | None, n_rows: int) -> int:

@@ -24,7 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pursuit._threads import allowed_threads, deal
+from pursuit._limits import Limits
 
 from . import _gaussian_loops as loops
 from .gaussians import (
@@ -76,9 +76,8 @@ class LocalGaussians:
         σ².
     log_weights : ndarray of shape (l,)
         log π_i.
-    memory : int
-        Bytes that factors and blocks may use.
-    n_threads : int
+    limits : Limits
+        Memory of factors and blocks, and threads.
     """
 
     X: np.ndarray
@@ -86,8 +85,7 @@ class LocalGaussians:
     n_components: int | None
     variance: float
     log_weights: np.ndarray
-    memory: int
-    n_threads: int
+    limits: Limits
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -107,7 +105,8 @@ class LocalGaussians:
     def kept(self) -> Factors | None:
         """The factors of all centers, or None if they do not fit the memory."""
         rows, columns = self.factor_shape
-        if 8 * rows * columns * len(self.X) > self.memory // 2 or self.is_delicate:
+        size = 8 * rows * columns * len(self.X)
+        if size > self.limits.memory // 2 or self.is_delicate:
             return None
         kept = Factors(np.empty((len(self.X), rows, columns)), np.empty(len(self.X)))
 
@@ -119,9 +118,7 @@ class LocalGaussians:
                     part.log_heights,
                 )
 
-        blocks = self.blocks_of_centers(_WORKING)
-        n_threads = min(self.n_threads, allowed_threads())
-        deal(work, blocks, min(n_threads, len(blocks)))
+        self.limits.deal(work, self.blocks_of_centers(_WORKING))
         return kept
 
     # -- kinds of factors ----------------------------------------------------------
@@ -276,7 +273,7 @@ class LocalGaussians:
         rows, columns = self.factor_shape
         width, n = self.neighbors.indices.shape[1], self.X.shape[1]
         each = 8 * (rows * columns + 2 * width * n + 2 * min(width, n) ** 2 + 1)
-        allowed = min(self.memory // 4, most)
+        allowed = min(self.limits.memory // 4, most)
         height = int(np.clip(allowed // each, 1, len(self.X)))
         return [
             slice(a, min(a + height, len(self.X)))
@@ -292,15 +289,13 @@ class LocalGaussians:
         total: np.ndarray,
     ) -> None:
         """Add the Gaussians of some centers to the running sums."""
-        n_threads = min(self.n_threads, allowed_threads())
-        blocks = query_blocks(len(Z), len(self.X), n_threads, self.memory)
         add = self._add_direct if self.is_direct else self._add_from_products
 
         def work(mine: Sequence[slice]) -> None:
             for here in mine:
                 add(Z[here], first, factors, top[here], total[here])
 
-        deal(work, blocks, min(n_threads, len(blocks)))
+        self.limits.deal(work, query_blocks(len(Z), len(self.X), self.limits))
 
     def _add_direct(
         self,
@@ -354,7 +349,7 @@ class LocalGaussians:
         """
         n, d = self.X.shape[1], self.n_directions
         top, total = np.full(len(Z), loops.START), np.zeros(len(Z))
-        blocks = list(row_blocks(len(Z), 4 * n, self.memory))
+        blocks = list(row_blocks(len(Z), 4 * n, self.limits.memory))
         for i in range(len(self.X)):
             A = self.spreads(slice(i, i + 1))[0]
             _, s, V = np.linalg.svd(A, full_matrices=False)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pursuit._threads import allowed_threads, deal
+from pursuit._limits import Limits
 from pursuit.kernels import Kernel
 from pursuit.kernels.distances import Rows, paired_rows, squared_distances
 
@@ -46,8 +46,7 @@ def weighted_neighbors(
     k: int | None,
     kernel: Kernel | None,
     points: np.ndarray,
-    memory: int,
-    n_threads: int,
+    limits: Limits,
 ) -> WeightedNeighbors:
     """Return the neighborhoods of the rows of X.
 
@@ -63,23 +62,23 @@ def weighted_neighbors(
         Weights k(x_j, x_i); None gives equal weights.
     points : ndarray of shape (l, n)
         Rows in original coordinates, for the kernel; X may be moved and scaled.
-    memory, n_threads : int
+    limits : Limits
     """
     if k == 0 or np.all(counts == 1.0):
         size = len(X) - 1 if k is None else min(k, len(X) - 1)
-        indices = nearest(X, size, memory, n_threads)
+        indices = nearest(X, size, limits)
         own, masses = np.zeros(len(X)), np.ones(indices.shape)
     else:
         wanted = np.inf if k is None else float(k)
-        indices, masses, own = _weighed(X, counts, wanted, memory, n_threads)
+        indices, masses, own = _weighed(X, counts, wanted, limits)
     if kernel is not None:
-        masses = masses * kernel_values(points, indices, kernel, memory)
+        masses = masses * _kernel_values(points, indices, kernel, limits.memory)
         own = own * kernel.diag(points)
     total = masses.sum(axis=1) + own
     return WeightedNeighbors(indices, masses / np.where(total > 0, total, 1.0)[:, None])
 
 
-def nearest(X: np.ndarray, k: int, memory: int, n_threads: int) -> np.ndarray:
+def nearest(X: np.ndarray, k: int, limits: Limits) -> np.ndarray:
     """Return the k nearest other rows of every row, nearest first, (l, k).
 
     Ties go to the lower index. The cost is O(l² n), in blocks of rows.
@@ -91,11 +90,20 @@ def nearest(X: np.ndarray, k: int, memory: int, n_threads: int) -> np.ndarray:
         indices[rows] = _smallest(D, k)
 
     if k > 0:
-        _each_block(X, choose, memory, n_threads)
+        _each_block(X, choose, limits)
     return indices
 
 
-def kernel_values(
+def neighbor_masses(
+    X: np.ndarray, indices: np.ndarray, kernel: Kernel | None, memory: int
+) -> np.ndarray:
+    """Return k(x_j, x_i) for the neighbors j of every row i; 1 without a kernel."""
+    if kernel is None:
+        return np.ones(indices.shape)
+    return _kernel_values(X, indices, kernel, memory)
+
+
+def _kernel_values(
     X: np.ndarray, indices: np.ndarray, kernel: Kernel, memory: int
 ) -> np.ndarray:
     """Return k(x_j, x_i) for the neighbors j of every row i; must not be negative."""
@@ -128,7 +136,7 @@ def _smallest(D: np.ndarray, k: int) -> np.ndarray:
 
 
 def _weighed(
-    X: np.ndarray, counts: np.ndarray, k: float, memory: int, n_threads: int
+    X: np.ndarray, counts: np.ndarray, k: float, limits: Limits
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return neighbors, their shares of a mass k, and that of each row's copies."""
     own = np.minimum(np.maximum(counts - 1.0, 0.0), k)
@@ -144,7 +152,7 @@ def _weighed(
         # Copy, because a view would keep all l columns alive.
         found[rows.start] = order[:, :width].copy(), masses[:, :width].copy()
 
-    _each_block(X, fill, memory, n_threads)
+    _each_block(X, fill, limits)
     width = max(order.shape[1] for order, _ in found.values())
     indices = np.tile(np.arange(len(X))[:, None], width)
     masses = np.zeros((len(X), width))
@@ -156,15 +164,12 @@ def _weighed(
 
 
 def _each_block(
-    X: np.ndarray,
-    work: Callable[[np.ndarray, slice], None],
-    memory: int,
-    n_threads: int,
+    X: np.ndarray, work: Callable[[np.ndarray, slice], None], limits: Limits
 ) -> None:
     """Call ``work(D, rows)`` with the squared distances of a block to all rows."""
     points, _ = paired_rows(X, X)
-    n_threads = min(n_threads, allowed_threads())
-    height = int(np.clip(_held(memory, n_threads) // len(X), 1, len(X)))
+    held = _held(limits.memory, limits.usable_threads)
+    height = int(np.clip(held // len(X), 1, len(X)))
     starts = range(0, len(X), height)
     others = Rows(points.points, points.norms)
 
@@ -175,7 +180,7 @@ def _each_block(
             D = np.empty((len(block), len(X)))
             work(squared_distances(block, others, D), rows)
 
-    deal(some, starts, min(n_threads, len(starts)))
+    limits.deal(some, starts)
 
 
 def _held(memory: int, n_threads: int) -> int:

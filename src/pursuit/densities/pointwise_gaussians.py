@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from pursuit._threads import allowed_threads, deal
+from pursuit._limits import Limits
 from pursuit.kernels.distances import paired_rows, squared_distances
 
 from .gaussians import (
@@ -49,15 +49,15 @@ class PointwiseGaussians:
         Width h of the window.
     n_components : int or None
         Number of directions kept; None means all.
-    memory, n_threads : int
+    limits : Limits
+        Memory of blocks, and threads.
     """
 
     X: np.ndarray
     log_weights: np.ndarray
     width: float
     n_components: int | None
-    memory: int
-    n_threads: int
+    limits: Limits
 
     def log_density(
         self,
@@ -83,9 +83,9 @@ class PointwiseGaussians:
         """
         out = np.empty((len(Z), len(variances)))
         n_rows, n = self.X.shape
-        n_threads = min(self.n_threads, allowed_threads())
         each = 8 * (3 * n_rows * n + 2 * min(n_rows, n) ** 2 + 4 * n_rows)
-        height = int(np.clip(self.memory // (2 * each * n_threads), 1, 128))
+        at_a_time = 2 * each * self.limits.usable_threads
+        height = int(np.clip(self.limits.memory // at_a_time, 1, 128))
         starts = range(0, len(Z), height)
 
         def work(mine: Sequence[int]) -> None:
@@ -94,7 +94,7 @@ class PointwiseGaussians:
                 out_of = None if left_out is None else left_out[here]
                 out[here] = self._some(Z[here], variances, out_of, tolerance)
 
-        deal(work, starts, min(n_threads, len(starts)))
+        self.limits.deal(work, starts)
         return out
 
     def _some(
@@ -158,7 +158,7 @@ class PointwiseGaussians:
         """Return the log-density of Parzen windows with a width for each feature."""
         logs = np.empty(len(Z))
         X = np.ascontiguousarray(self.X / widths)
-        for here in row_blocks(len(Z), len(X), self.memory):
+        for here in row_blocks(len(Z), len(X), self.limits.memory):
             left, right = paired_rows(np.ascontiguousarray(Z[here] / widths), X)
             D = squared_distances(left, right, np.empty((len(Z[here]), len(X))))
             logs[here] = logsumexp(log_p - 0.5 * D, axis=1)

@@ -20,8 +20,8 @@ from .widths import (
     FARTHEST,
     LEAST_GAIN,
     TOLERANCE,
-    Curve,
     Found,
+    WidthScores,
     curves_of,
     growth_without_bound,
     n_gaining,
@@ -111,7 +111,7 @@ def _best(trials: list[PointwiseTrial], growth: float = 0.0) -> PointwiseTrial:
     return trials[winner(sigmas, scores, growth)]
 
 
-def _curves(trials: list[PointwiseTrial]) -> dict[float, Curve]:
+def _curves(trials: list[PointwiseTrial]) -> dict[float, WidthScores]:
     """Return the values of σ and scores of each width."""
     return curves_of((t.width, t.bandwidth, t.score) for t in trials)
 

@@ -21,8 +21,8 @@ from .downdates import Models
 from .left_out import LeaveOneOut
 from .widths import (
     BANDWIDTHS,
-    Curve,
     Found,
+    WidthScores,
     curves_of,
     growth_without_bound,
     n_gaining,
@@ -44,7 +44,7 @@ _PATIENCE = 2
 
 
 @dataclass(frozen=True)
-class Trial:
+class MixtureTrial:
     """One setting, and its mean log-density of left-out rows."""
 
     n_neighbors: int | None
@@ -60,7 +60,7 @@ def search(
     bandwidth: float | None,
     rows: np.ndarray,
     verbose: int | bool,
-) -> Found[Trial]:
+) -> Found[MixtureTrial]:
     """Return the best setting and all settings compared.
 
     Parameters
@@ -75,7 +75,7 @@ def search(
         Rows that are left out in turn.
     verbose : int or bool
     """
-    trials: list[Trial] = []
+    trials: list[MixtureTrial] = []
     growth = 0.0
     n_without = 0
     widths = np.array([bandwidth])
@@ -102,27 +102,29 @@ def search(
     return Found(best, trials, growth, slope_at_the_end(curve))
 
 
-def _leaders(trials: list[Trial], growth: float = 0.0) -> dict[int | None, Trial]:
+def _leaders(
+    trials: list[MixtureTrial], growth: float = 0.0
+) -> dict[int | None, MixtureTrial]:
     """Return the best trial of each number of directions."""
-    groups: dict[int | None, list[Trial]] = {}
+    groups: dict[int | None, list[MixtureTrial]] = {}
     for trial in trials:
         groups.setdefault(trial.n_components, []).append(trial)
     return {d: _best(group, growth) for d, group in groups.items()}
 
 
-def _best(trials: list[Trial], growth: float = 0.0) -> Trial:
+def _best(trials: list[MixtureTrial], growth: float = 0.0) -> MixtureTrial:
     widths, scores = np.array([(t.bandwidth, t.score) for t in trials]).T
     return trials[winner(widths, scores, growth)]
 
 
-def _curves(trials: list[Trial]) -> dict[Any, Curve]:
+def _curves(trials: list[MixtureTrial]) -> dict[Any, WidthScores]:
     """Return the widths and scores of each pair of neighbors and directions."""
     return curves_of(
         ((t.n_neighbors, t.n_components), t.bandwidth, t.score) for t in trials
     )
 
 
-def _growth(trials: list[Trial]) -> float:
+def _growth(trials: list[MixtureTrial]) -> float:
     curves, best = _curves(trials), _best(trials)
     mine = curves[best.n_neighbors, best.n_components]
     return growth_without_bound(mine, curves.values())
@@ -139,11 +141,11 @@ def _compare(
     components: tuple[int | None, ...],
     widths: np.ndarray,
     rows: np.ndarray,
-) -> list[Trial]:
+) -> list[MixtureTrial]:
     logs = data.log_densities(Models(components, widths**2), rows)
     values = np.average(logs, axis=2, weights=data.counts[rows])
     return [
-        Trial(k, d, float(widths[j]), float(values[i, j]))
+        MixtureTrial(k, d, float(widths[j]), float(values[i, j]))
         for i, d in enumerate(components)
         for j in range(len(widths))
     ]
@@ -151,10 +153,10 @@ def _compare(
 
 def _beyond(
     make: Callable[[int | None], LeaveOneOut],
-    trials: list[Trial],
+    trials: list[MixtureTrial],
     widths: np.ndarray,
     rows: np.ndarray,
-) -> list[Trial]:
+) -> list[MixtureTrial]:
     """Return trials beyond the ends of the grid, where the best are there."""
     found = []
     for step, end in ((0.5, widths[0]), (2.0, widths[-1])):
@@ -166,8 +168,8 @@ def _beyond(
 
 
 def _walk(
-    data: LeaveOneOut, group: list[Trial], step: float, rows: np.ndarray
-) -> list[Trial]:
+    data: LeaveOneOut, group: list[MixtureTrial], step: float, rows: np.ndarray
+) -> list[MixtureTrial]:
     """Return trials at ever farther widths, as far as each gains on the one before."""
     k, end = group[0].n_neighbors, group[0].bandwidth
     walked = []
@@ -188,10 +190,10 @@ def _walk(
 
 def _finer(
     make: Callable[[int | None], LeaveOneOut],
-    trials: list[Trial],
+    trials: list[MixtureTrial],
     growth: float,
     rows: np.ndarray,
-) -> list[Trial]:
+) -> list[MixtureTrial]:
     """Return trials around the best of each number of directions."""
     groups: dict[tuple[int | None, float], list[int | None]] = {}
     for d, leader in _leaders(trials, growth).items():

@@ -17,7 +17,7 @@ import numpy as np
 from pursuit._warnings import warn
 from pursuit.kernels.distances import paired_rows, squared_distances
 
-from ._coordinates import Coordinates
+from .coordinates import Coordinates
 from .gaussians import EPS
 
 # Maximum number of rows left out in turn; more change the choice very little.
@@ -41,7 +41,7 @@ _ROUNDING = 1e-12
 _NAMED = 10
 
 # Widths and their scores.
-Curve = list[tuple[float, float]]
+WidthScores = list[tuple[float, float]]
 # One setting, as a dataclass with ``bandwidth`` and ``score``, the mean log-density of
 # left-out rows.
 AnyTrial = TypeVar("AnyTrial")
@@ -171,7 +171,7 @@ def winner(widths: np.ndarray, scores: np.ndarray, growth: float = 0.0) -> int:
     return int(ties[widths[ties].argmax()])
 
 
-def growth_without_bound(best: Curve, curves: Iterable[Curve]) -> float:
+def growth_without_bound(best: WidthScores, curves: Iterable[WidthScores]) -> float:
     """Return in how many dimensions the likelihood grows without bound, or 0.
 
     It does if the best score is that of the narrowest width of its curve. The steepest
@@ -191,7 +191,7 @@ def growth_without_bound(best: Curve, curves: Iterable[Curve]) -> float:
     return max(slope_at_the_end(curve) for curve in curves)
 
 
-def slope_at_the_end(curve: Curve) -> float:
+def slope_at_the_end(curve: WidthScores) -> float:
     """Return how fast scores rise with -log σ at the narrow end; -inf from -inf."""
     if len(curve) < 2:
         return 0.0
@@ -241,9 +241,11 @@ def warn_of_degeneracy(growth: float, slope: float, is_constant: np.ndarray) -> 
     )
 
 
-def curves_of(scores: Iterable[tuple[Hashable, float, float]]) -> dict[Any, Curve]:
+def curves_of(
+    scores: Iterable[tuple[Hashable, float, float]],
+) -> dict[Any, WidthScores]:
     """Return the widths and scores of each setting, from (setting, width, score)."""
-    curves: dict[Any, Curve] = {}
+    curves: dict[Any, WidthScores] = {}
     for setting, width, score in scores:
         curves.setdefault(setting, []).append((width, score))
     return curves

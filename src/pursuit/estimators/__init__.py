@@ -2,13 +2,13 @@
 
 from .bayes import DensityClassifier
 from .cca import SparseKernelCCA
-from .components import SparseKernelPCA
-from .density import ManifoldParzen, ParzenWindows
 from .kmp import KMPClassifier, KMPRegressor
 from .local_density import LocalGaussianDensity
 from .neighbor_regression import HKNNRegressor
 from .neighbors import CKNNClassifier, HKNNClassifier
 from .outliers import DensityOutlierDetector
+from .parzen import ManifoldParzen, ParzenWindows
+from .pca import SparseKernelPCA
 from .smoothers import KernelCentroidClassifier, NadarayaWatson
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Training rows of densities; checks, fits and held-out scores of given ones."""
+"""What the density estimators share: distinct training rows, score, bandwidth."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, clone
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.base import BaseEstimator, DensityMixin
 
 from pursuit._rows import distinct_rows, row_digests
-from pursuit.densities._coordinates import Coordinates, constant_columns
+from pursuit.densities.coordinates import Coordinates, constant_columns
 from pursuit.densities.widths import LEFT_OUT_ROWS, scale
-from pursuit.fitting.folds import make_folds
 
 
 @dataclass(frozen=True)
-class Training:
+class DistinctRows:
     """Distinct rows of positive weight, as given and in coordinates of their own.
 
     Attributes
@@ -39,7 +37,7 @@ class Training:
     coordinates: Coordinates
 
     @classmethod
-    def of(cls, X: np.ndarray, weight: np.ndarray) -> Training:
+    def of(cls, X: np.ndarray, weight: np.ndarray) -> DistinctRows:
         """Return the distinct rows of X whose weight is above 0."""
         first, set_of_row = distinct_rows(X, weight)
         used = set_of_row >= 0
@@ -114,50 +112,3 @@ def check_bandwidth(bandwidth: Any, coordinates: Coordinates) -> None:
             f"{coordinates.unit:.3g}: its square overflows or underflows. Give one of "
             "the data's order of magnitude, or 'auto'."
         )
-
-
-def check_density(density: Any) -> None:
-    """Raise a TypeError unless the density has ``fit`` and ``score_samples``."""
-    missing = [m for m in ("fit", "score_samples") if not hasattr(density, m)]
-    if missing or isinstance(density, type):
-        raise TypeError(
-            f"density={density!r} must be an estimator with fit and score_samples, "
-            "such as ManifoldParzen() or sklearn.neighbors.KernelDensity()."
-        )
-
-
-def fit_density(density: Any, X: np.ndarray, weight: np.ndarray) -> Any:
-    """Fit the density, with weights if they differ; raise if it takes none."""
-    if np.all(weight == 1.0):
-        return density.fit(X)
-    if has_fit_parameter(density, "sample_weight"):
-        return density.fit(X, sample_weight=weight)
-    if np.all(weight == weight[0]):
-        return density.fit(X)
-    raise ValueError(
-        f"sample_weight was given, but {type(density).__name__}.fit takes none: use a "
-        "density that does, or leave the weights out."
-    )
-
-
-def held_out_scores(
-    density: Any, X: np.ndarray, weight: np.ndarray, cv: int | list[np.ndarray]
-) -> np.ndarray:
-    """Return the log-density of each training row, fitted without that row.
-
-    ``cv`` is a number of folds, or folds as :func:`.partition` returns them, for a
-    density that cannot leave out rows itself.
-    """
-    if hasattr(density, "loo_score_samples"):
-        return density.loo_score_samples()
-    logs = np.full(len(X), -np.inf)
-    if isinstance(cv, int):
-        # Folds go by content, so that equal rows share a fold.
-        masks = make_folds(X, np.zeros(len(X)), weight, cv, 0, True)
-        cv = [mask.astype(int) for mask in masks]
-    for fold in cv:
-        rest, part = fold == 0, fold == 1
-        if rest.any() and part.any():
-            fitted = fit_density(clone(density), X[rest], weight[rest])
-            logs[part] = fitted.score_samples(X[part])
-    return logs

@@ -8,23 +8,23 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._memory import budget
+from pursuit._limits import Limits
 from pursuit._parameters import (
     check_scale,
     check_verbose,
     is_word,
     positive_number,
     random_numbers,
-    thread_count,
     whole_number,
 )
-from pursuit._threads import NO_LIMIT
 from pursuit.densities.downdates import Models
-from pursuit.densities.left_out import LeaveOneOut, leave_out, n_near_for
+from pursuit.densities.gaussians import LARGEST_ERROR
+from pursuit.densities.left_out import LeaveOneOut, n_near_for
 from pursuit.densities.local_gaussians import LocalGaussians
 from pursuit.densities.local_weights import (
     WeightedNeighbors,
     nearest,
+    neighbor_masses,
     weighted_neighbors,
 )
 from pursuit.densities.search import COMPONENTS, neighbor_candidates, search
@@ -36,7 +36,7 @@ from pursuit.densities.widths import (
 )
 from pursuit.kernels import Kernel, as_kernel
 
-from ._densities import ScoredDensity, Training, check_bandwidth
+from ._densities import DistinctRows, ScoredDensity, check_bandwidth
 from ._inputs import validate_data
 from ._weights import check_sample_weight
 
@@ -62,29 +62,27 @@ class LocalGaussianMixture(ScoredDensity):
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
-        limit = thread_count(self.n_jobs, default=NO_LIMIT)
-        memory = budget(self.max_memory)
-        data = Training.of(X, weight)
+        limits = Limits.of(self.max_memory, self.n_jobs)
+        data = DistinctRows.of(X, weight)
         check_bandwidth(bandwidth, data.coordinates)
         kernel = _kernel(neighborhood, X, weight)
-        self._data, self._kernel = data, kernel
-        k, d, sigma = self._tuned(n_neighbors, n_components, bandwidth, memory, limit)
+        self._data, self._kernel, self._limits = data, kernel, limits
+        k, d, sigma = self._tuned(n_neighbors, n_components, bandwidth)
         is_found = _is_auto(n_neighbors) and kernel is None
         if k is not None and (is_found or np.all(data.counts == 1.0)):
             k = min(k, len(data.X) - 1)  # at most all other rows
         self._n_neighbors, self._n_components, self.bandwidth_ = k, d, sigma
         self._gaussians = LocalGaussians(
             data.X,
-            self._weighted_neighbors(k, is_found, memory, limit),
+            self._weighted_neighbors(k, is_found),
             d,
             data.coordinates.variance(sigma),
             np.log(data.counts) - np.log(data.counts.sum()),
-            memory,
-            limit,
+            limits,
         )
 
     def _tuned(
-        self, k: Any, d: Any, sigma: Any, memory: int, limit: int
+        self, k: Any, d: Any, sigma: Any
     ) -> tuple[int | None, int | None, float]:
         """Return the parameters as numbers, after a search if any is "auto"."""
         data = self._data
@@ -100,10 +98,10 @@ class LocalGaussianMixture(ScoredDensity):
         if n_rows < 2:
             return ks[0], ds[-1], unit if given is None else sigma
         largest = max(n_near_for(k, n_rows) for k in ks)
-        near = nearest(data.X, largest, memory, limit)
+        near = nearest(data.X, largest, self._limits)
         varying = data.varying
         found = search(
-            lambda k: self._left_out(varying, k, memory, limit, TOLERANCE, near),
+            lambda k: self._left_out(varying, near, k, TOLERANCE),
             ks,
             ds,
             given,
@@ -116,23 +114,30 @@ class LocalGaussianMixture(ScoredDensity):
             warn_of_degeneracy(found.growth, found.slope, is_constant)
         return best.n_neighbors, best.n_components, best.bandwidth * unit
 
-    def _weighted_neighbors(
-        self, k: int | None, is_found: bool, memory: int, limit: int
-    ) -> WeightedNeighbors:
+    def _weighted_neighbors(self, k: int | None, is_found: bool) -> WeightedNeighbors:
         """Return the neighborhoods; rows count once each if a search found k."""
         data = self._data
         counts = np.ones(len(data.X)) if is_found else data.counts
         return weighted_neighbors(
-            data.X, counts, k, self._kernel, data.rows, memory, limit
+            data.X, counts, k, self._kernel, data.rows, self._limits
         )
 
     def _left_out(
-        self, X: np.ndarray, k: int | None, memory: int, limit: int, *more: Any
+        self,
+        X: np.ndarray,
+        near: np.ndarray,
+        k: int | None,
+        tolerance: float = LARGEST_ERROR,
     ) -> LeaveOneOut:
-        data = self._data
-        return leave_out(
-            X, k, self._kernel, data.rows, data.counts, memory, limit, *more
-        )
+        """Return the training set prepared for leave-one-out with k neighbors.
+
+        ``X`` are the distinct rows, perhaps without some columns; ``near`` the nearest
+        other rows of each, at least as many as needed.
+        """
+        data, limits = self._data, self._limits
+        neighbors = np.ascontiguousarray(near[:, : n_near_for(k, len(X))])
+        masses = neighbor_masses(data.rows, neighbors, self._kernel, limits.memory)
+        return LeaveOneOut(X, neighbors, masses, data.counts, limits, tolerance)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density at each row.
@@ -170,9 +175,9 @@ class LocalGaussianMixture(ScoredDensity):
         logs = np.full(len(data.X), -np.inf)
         if len(data.X) > 1:
             models = Models((self._n_components,), np.array([mixture.variance]))
-            left_out = self._left_out(
-                data.X, self._n_neighbors, mixture.memory, mixture.n_threads
-            )
+            k = self._n_neighbors
+            near = nearest(data.X, n_near_for(k, len(data.X)), self._limits)
+            left_out = self._left_out(data.X, near, k)
             logs = left_out.log_densities(models, np.arange(len(data.X)))[0, 0]
         logs = np.append(logs, np.nan) - data.coordinates.log_volume
         return logs[data.set_of_row]
@@ -194,7 +199,7 @@ class LocalGaussianMixture(ScoredDensity):
             Grid for `GridSearchCV`; empty if nothing is "auto".
         """
         X = check_array(X, dtype=np.float64)
-        data = Training.of(X, np.ones(len(X)))
+        data = DistinctRows.of(X, np.ones(len(X)))
         base, highest = data.scale()
         values: dict[str, list[Any]] = {
             "bandwidth": [float(base * 2.0**e) for e in grid_octaves(-2, 3, highest)],

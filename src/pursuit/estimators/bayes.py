@@ -30,7 +30,7 @@ from pursuit.densities.posteriors import (
     log_posteriors,
 )
 
-from ._densities import check_density, fit_density, held_out_scores
+from ._given_densities import check_density, fit_density, held_out_scores
 from ._inputs import validate_data
 from ._splits import among, partition
 from ._targets import class_codes

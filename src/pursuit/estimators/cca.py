@@ -25,13 +25,11 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit.components.canonical import correlations, variates
-from pursuit.components.choosing import REASONS
 from pursuit.components.pairs import PairedPath, choose_pairs
+from pursuit.components.stopping import REASONS
 from pursuit.kernels.given import is_precomputed
 
-from ._components import (
-    choosing,
-)
+from ._components import choosing
 from ._inputs import validate_data
 from ._views import (
     NAMES,
@@ -86,6 +84,8 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Degree of the polynomial kernel; ignored by other kernels.
     coef0 : float, default=1.0
         Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
+        The default is that of scikit-learn's ``KernelPCA``; the KMP estimators have
+        that of ``SVC``, 0.
         "sigmoid" raises an error where it is not positive semi-definite.
     subsample : int, float, "auto" or None, default="auto"
         Number (or share) of random rows on which the choice is made: they are the
@@ -93,7 +93,8 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         from all rows. "auto" takes up to 5000 rows, None all.
     n_candidates : int or None, default=None
         Number of candidates drawn anew at each step; 59 find one of the best 5 % with
-        95 % certainty. None takes all, for the exact choice.
+        95 % certainty. None takes all, for the exact choice. (The KMP estimators draw
+        theirs once, unless ``redraw_candidates=True``.)
     tol : float, default=1e-10
         A row whose squared distance from the span of the chosen ones is below this
         share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding.

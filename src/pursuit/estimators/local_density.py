@@ -8,23 +8,21 @@ import numpy as np
 from sklearn.utils import Bunch, check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._memory import budget
+from pursuit._limits import Limits
 from pursuit._parameters import (
     check_flag,
     check_verbose,
     is_word,
     positive_number,
     random_numbers,
-    thread_count,
     whole_number,
 )
-from pursuit._threads import NO_LIMIT
 from pursuit._warnings import warn
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.pointwise_search import PointwiseTrial, search_widths
 from pursuit.densities.widths import as_table, grid_octaves, warn_of_degeneracy
 
-from ._densities import ScoredDensity, Training, check_bandwidth
+from ._densities import DistinctRows, ScoredDensity, check_bandwidth
 from ._inputs import validate_data
 from ._weights import check_sample_weight
 
@@ -161,13 +159,12 @@ class LocalGaussianDensity(ScoredDensity):
         bandwidth = positive_number("bandwidth", self.bandwidth, ("auto",))
         whole_number("n_components", self.n_components, 0, (None,))
         check_flag("normalize", self.normalize)
-        budget(self.max_memory)
-        thread_count(self.n_jobs)
+        Limits.of(self.max_memory, self.n_jobs)
         random_numbers(self.random_state)
         check_verbose(self.verbose)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
-        data = Training.of(X, weight)
+        data = DistinctRows.of(X, weight)
         check_bandwidth(bandwidth, data.coordinates)
         self._coordinates, self._set_of_row = data.coordinates, data.set_of_row
         self._X, self._log_counts = data.X, np.log(data.counts)
@@ -187,7 +184,7 @@ class LocalGaussianDensity(ScoredDensity):
             )
         return log_mass
 
-    def _choose(self, data: Training, width: Any, bandwidth: Any) -> None:
+    def _choose(self, data: DistinctRows, width: Any, bandwidth: Any) -> None:
         """Set both widths, and what a search compared if one is "auto"."""
         self.search_: list[dict[str, float]] = []
         unit = data.coordinates.unit
@@ -200,7 +197,7 @@ class LocalGaussianDensity(ScoredDensity):
         self.bandwidth_ = best.bandwidth * unit if sigma is None else bandwidth
 
     def _found(
-        self, data: Training, h: float | None, sigma: float | None
+        self, data: DistinctRows, h: float | None, sigma: float | None
     ) -> PointwiseTrial:
         """Return the pair of highest leave-one-out likelihood, and keep the others."""
         model = self._model(data.varying, 1.0)
@@ -218,8 +215,7 @@ class LocalGaussianDensity(ScoredDensity):
             self._log_counts,
             width,
             self.n_components,
-            budget(self.max_memory),
-            thread_count(self.n_jobs, default=NO_LIMIT),
+            Limits.of(self.max_memory, self.n_jobs),
         )
 
     def _fitted_model(self) -> PointwiseGaussians:
@@ -318,7 +314,7 @@ class LocalGaussianDensity(ScoredDensity):
             Grid for `GridSearchCV`; empty if nothing is "auto".
         """
         X = check_array(X, dtype=np.float64)
-        base, highest = Training.of(X, np.ones(len(X))).scale()
+        base, highest = DistinctRows.of(X, np.ones(len(X))).scale()
         values = {
             "width": [base * 2.0**e for e in grid_octaves(1, 4, highest)],
             "bandwidth": [base * 2.0**e for e in grid_octaves(-3, 2, highest)],

@@ -8,25 +8,23 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._memory import budget
 from pursuit._parameters import (
     check_scale,
     check_squares,
     is_word,
     number_from_zero,
-    thread_count,
 )
-from pursuit._threads import allowed_threads
+from pursuit.neighbors.blocks import QueryBlocks
 from pursuit.neighbors.leave_one_out import Table, squared_error_table
-from pursuit.neighbors.nearest_subspaces import NearestSubspace
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
-from pursuit.neighbors.subspaces import Hyperplanes, Neighborhoods, class_variance
+from pursuit.neighbors.subspaces import Neighborhoods, class_variance
 
 from ._inputs import validate_data
-from ._local_parameters import (
+from ._neighbor_parameters import (
     MOST_NEIGHBORS,
     check_shared,
     limited_threads,
+    limits_of,
     penalties_to_compare,
     rows_left_out_together,
     rows_to_leave_out,
@@ -219,7 +217,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             return self._search.find(X[s], k, LeftOut(sets, sets[rows[s]]))
 
         return squared_error_table(
-            self._model(int(numbers[-1])),
+            self._blocks(),
             X,
             self._values[rows],
             find,
@@ -251,24 +249,20 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             return self._search.find(X[s], k)
 
         with limited_threads(self.n_jobs):
-            model = self._model(self.n_neighbors_)
-            for rows, values in model.reconstructed(
+            found = self._blocks().reconstructed(
                 X, find, self._values, penalties, numbers
-            ):
+            )
+            for rows, values in found:
                 out[rows] = values[:, :, 0, 0]
         out = np.ldexp(out, self._exponents)
         return out[:, 0] if self._is_single_output else out
 
-    def _model(self, n_neighbors: int) -> NearestSubspace:
-        return NearestSubspace(
+    def _blocks(self) -> QueryBlocks:
+        return QueryBlocks(
             R=self._points,
-            shape=Hyperplanes(0.0),
-            n_neighbors=n_neighbors,
             n_classes=1,
-            unit=1.0,
             tangents_of=None,
-            memory=budget(self.max_memory),
-            n_threads=thread_count(self.n_jobs, default=allowed_threads()),
+            limits=limits_of(self),
             verbose=self.verbose,
         )
 

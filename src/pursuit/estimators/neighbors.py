@@ -9,8 +9,8 @@ import numpy as np
 from pursuit._parameters import is_number, is_whole, is_word, number_from_zero
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
-from ._local import BaseLocal
-from ._local_parameters import penalties_to_compare
+from ._neighbor_classifiers import LocalSubspaceClassifier
+from ._neighbor_parameters import penalties_to_compare
 
 # Penalties that "auto" compares, as shares of the class variance.
 PENALTY_SHARES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
@@ -18,7 +18,7 @@ PENALTY_SHARES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
 FEW_NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45)
 
 
-class HKNNClassifier(BaseLocal):
+class HKNNClassifier(LocalSubspaceClassifier):
     """Classifier by the nearest local hyperplane (HKNN).
 
     The K nearest points N_k of each class span a hyperplane through their mean N̄. The
@@ -188,7 +188,7 @@ class HKNNClassifier(BaseLocal):
         self.penalty_ = penalty
 
 
-class CKNNClassifier(BaseLocal):
+class CKNNClassifier(LocalSubspaceClassifier):
     """Classifier by the nearest local convex hull (CKNN).
 
     The predicted class is the one whose K nearest points N_k have the nearest convex

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from pursuit._parameters import probability
 from pursuit._quantiles import lower_quantile
 
-from ._densities import check_density, fit_density, held_out_scores
+from ._given_densities import check_density, fit_density, held_out_scores
 from ._inputs import validate_data
 from ._splits import among, partition
 from ._weights import check_sample_weight

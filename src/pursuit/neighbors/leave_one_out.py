@@ -9,7 +9,9 @@ from scipy.special import logsumexp
 
 from pursuit._temperatures import likeliest
 
-from .nearest_subspaces import Find, NearestSubspace, scores
+from .blocks import Find, QueryBlocks
+from .nearest_subspaces import scores
+from .subspaces import Hulls, Hyperplanes
 
 __all__ = ["Table", "error_table", "squared_error_table", "temperature"]
 
@@ -47,7 +49,8 @@ class Table:
 
 
 def error_table(
-    model: NearestSubspace,
+    shape: Hyperplanes | Hulls,
+    blocks: QueryBlocks,
     X: np.ndarray,
     codes: np.ndarray,
     find: Find,
@@ -56,14 +59,15 @@ def error_table(
 ) -> Table:
     """Return the leave-one-out errors of points.
 
-    ``numbers`` are the values of K to compare. The cost is one search and, for each
+    ``shape`` is that of the subspaces, whatever its own penalty; ``numbers`` are the
+    values of K to compare. The cost is one search and, for each
     penalty, one factor per neighborhood.
     """
     wrong = np.zeros((len(penalties), len(numbers)))
     most = int(numbers[-1])
-    more = 4 * 8 * model.n_classes * len(penalties) * most
-    for rows, query in model.blocks(X, find, most, more):
-        squared = model.shape.paths(query, penalties, numbers)
+    more = 4 * 8 * blocks.n_classes * len(penalties) * most
+    for rows, query in blocks.of(X, find, most, more):
+        squared = shape.paths(query, penalties, numbers)
         nearest = query.hoods.nearest[:, :, None, None]
         chosen = scores(np.sqrt(squared), nearest).argmin(axis=1)
         wrong += (chosen != codes[rows, None, None]).sum(axis=0)
@@ -71,7 +75,7 @@ def error_table(
 
 
 def squared_error_table(
-    model: NearestSubspace,
+    blocks: QueryBlocks,
     X: np.ndarray,
     Y: np.ndarray,
     find: Find,
@@ -83,8 +87,8 @@ def squared_error_table(
 
     Parameters
     ----------
-    model : NearestSubspace
-        Of one class.
+    blocks : QueryBlocks
+        Reference points of one class.
     X, Y : ndarrays of shapes (n, d) and (n, T)
         Points and their targets.
     find : callable
@@ -97,7 +101,7 @@ def squared_error_table(
     is_constant = np.ptp(values, axis=0) == 0
     spread = np.where(is_constant, 1.0, values.std(axis=0))
     squared = np.zeros((len(penalties), len(numbers)))
-    for rows, found in model.reconstructed(X, find, values, penalties, numbers):
+    for rows, found in blocks.reconstructed(X, find, values, penalties, numbers):
         missed = (found - Y[rows, :, None, None]) / spread[:, None, None]
         squared += (missed**2).sum(axis=(0, 1))
     return Table(numbers, penalties, squared / Y.size, len(X))

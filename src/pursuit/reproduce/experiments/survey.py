@@ -20,8 +20,8 @@ from pursuit.reproduce.protocols.survey_sets import (
     QUICK,
     SETS,
     SHIPPED,
-    Plan,
     Problem,
+    Protocol,
     problem,
 )
 from pursuit.reproduce.wording import INSIDE
@@ -77,13 +77,13 @@ SHOWN = (MACHINE, RVM, DEFAULT, TUNED, LOGISTIC)
 
 def measure(name: str, split: int, method: str) -> dict[str, Any]:
     """Return error, log-loss, number of points and times of one method on one split."""
-    plan = SETS[name]
-    p = problem(name, split, plan)
-    _warm_up(method, plan.is_class)
+    protocol = SETS[name]
+    p = problem(name, split, protocol)
+    _warm_up(method, protocol.is_class)
     model, fit_seconds = rivals.timed(lambda: METHODS[method](p.X, p.y))
     timings = [rivals.timed(lambda: model.predict(p.X_test)) for _ in range(3)]
     prediction = timings[0][0]
-    if plan.is_class:
+    if protocol.is_class:
         error = float(np.mean(prediction != p.y_test))
     else:
         error = float(np.mean((prediction - p.y_test) ** 2) / np.var(p.y_test))
@@ -91,7 +91,7 @@ def measure(name: str, split: int, method: str) -> dict[str, Any]:
         "n_train": len(p.y),
         "n_test": len(p.y_test),
         "error": error,
-        "log_loss": _log_loss(model, p) if plan.is_class else None,
+        "log_loss": _log_loss(model, p) if protocol.is_class else None,
         "size": rivals.n_points(model),
         "fit_seconds": fit_seconds,
         "predict_seconds": min(seconds for _, seconds in timings),
@@ -129,21 +129,21 @@ def _log_loss(model: Any, p: Problem) -> float | None:
 def _tasks(quick: bool) -> list[Task]:
     present = {*datasets.available(), *SHIPPED}
     tasks = []
-    for name, plan in SETS.items():
+    for name, protocol in SETS.items():
         if name not in present or (quick and name not in QUICK):
             continue
         needs = () if name in SHIPPED else (name,)
-        for split in range(1 if quick else plan.n_splits):
-            for method in _methods(plan):
+        for split in range(1 if quick else protocol.n_splits):
+            for method in _methods(protocol):
                 arguments = {"name": name, "split": split, "method": method}
                 task = f"{name}/{split}/{method}"
                 tasks.append(Task(task, measure, arguments, needs))
     return tasks
 
 
-def _methods(plan: Plan) -> list[str]:
-    left_out = set() if plan.is_class else {LOGISTIC}
-    left_out |= set() if plan.with_rvm and rivals.has_rvm() else {RVM}
+def _methods(protocol: Protocol) -> list[str]:
+    left_out = set() if protocol.is_class else {LOGISTIC}
+    left_out |= set() if protocol.with_rvm and rivals.has_rvm() else {RVM}
     return [method for method in METHODS if method not in left_out]
 
 

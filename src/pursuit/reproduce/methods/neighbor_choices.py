@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from pursuit._limits import Limits
 from pursuit._memory import budget
 from pursuit._threads import allowed_threads
+from pursuit.neighbors.blocks import QueryBlocks
 from pursuit.neighbors.leave_one_out import Table, error_table
-from pursuit.neighbors.nearest_subspaces import NearestSubspace
 from pursuit.neighbors.neighborhoods import ClassSearch
-from pursuit.neighbors.subspaces import Hulls, Hyperplanes, class_variance
+from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 from . import machines
 
@@ -42,20 +43,16 @@ def subspace_mistakes(
     (X, y), (Z, labels) = train, queries
     classes, codes = np.unique(y, return_inverse=True)
     search = ClassSearch(X, codes, len(classes))
-    model = NearestSubspace(
-        R=X,
-        shape=shape,
-        n_neighbors=most,
-        n_classes=len(classes),
-        unit=float(np.sqrt(class_variance(X, codes, len(classes)))),
-        tangents_of=None,
-        memory=budget(None),
-        n_threads=allowed_threads(),
-    )
+    limits = Limits(budget(None), allowed_threads())
     numbers = np.arange(1, min(most, search.largest) + 1)
-    wanted = np.searchsorted(classes, labels)
     return error_table(
-        model, Z, wanted, lambda rows, k: search.find(Z[rows], k), penalties, numbers
+        shape,
+        QueryBlocks(X, len(classes), None, limits),
+        Z,
+        np.searchsorted(classes, labels),
+        lambda rows, k: search.find(Z[rows], k),
+        penalties,
+        numbers,
     )
 
 

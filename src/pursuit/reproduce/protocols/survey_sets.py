@@ -17,7 +17,7 @@ MAX_TEST = 5000
 
 
 @dataclass(frozen=True)
-class Plan:
+class Protocol:
     """How a data set is split into training and test rows.
 
     Published splits are used if they exist; otherwise two thirds of the rows, drawn at
@@ -37,29 +37,29 @@ class Plan:
 # Names that begin with "sklearn" are sets that scikit-learn ships, the others those of
 # pursuit.datasets.
 SETS = {
-    "nutrimouse": Plan(),
-    "thyroid": Plan(),
-    "sonar": Plan(),
-    "titanic": Plan(),
-    "breast_cancer": Plan(),
-    "heart": Plan(),
-    "ionosphere": Plan(),
-    "ripley": Plan(n_splits=1),
-    "wisconsin": Plan(),
-    "banana": Plan(),
-    "pima": Plan(),
-    "waveform": Plan(),
-    "mushrooms": Plan(n_train=300),
-    "mfeat": Plan(n_splits=1, views=("fac", "kar")),
-    "a9a": Plan(n_splits=1),
-    "adult": Plan(n_splits=1),
-    "covtype": Plan(n_splits=1, with_rvm=False),
-    "mnist": Plan(n_splits=1, scale=255.0, with_rvm=False),
-    "usps": Plan(n_train=1500, n_splits=1, scale=1.0, with_rvm=False),
-    "sklearn digits": Plan(n_splits=1, scale=16.0, with_rvm=False),
-    "boston": Plan(is_class=False),
-    "california": Plan(n_splits=1, is_class=False),
-    "sklearn diabetes": Plan(is_class=False),
+    "nutrimouse": Protocol(),
+    "thyroid": Protocol(),
+    "sonar": Protocol(),
+    "titanic": Protocol(),
+    "breast_cancer": Protocol(),
+    "heart": Protocol(),
+    "ionosphere": Protocol(),
+    "ripley": Protocol(n_splits=1),
+    "wisconsin": Protocol(),
+    "banana": Protocol(),
+    "pima": Protocol(),
+    "waveform": Protocol(),
+    "mushrooms": Protocol(n_train=300),
+    "mfeat": Protocol(n_splits=1, views=("fac", "kar")),
+    "a9a": Protocol(n_splits=1),
+    "adult": Protocol(n_splits=1),
+    "covtype": Protocol(n_splits=1, with_rvm=False),
+    "mnist": Protocol(n_splits=1, scale=255.0, with_rvm=False),
+    "usps": Protocol(n_train=1500, n_splits=1, scale=1.0, with_rvm=False),
+    "sklearn digits": Protocol(n_splits=1, scale=16.0, with_rvm=False),
+    "boston": Protocol(is_class=False),
+    "california": Protocol(n_splits=1, is_class=False),
+    "sklearn diabetes": Protocol(is_class=False),
 }
 SHIPPED = {
     "sklearn digits": sklearn.datasets.load_digits,
@@ -78,19 +78,19 @@ class Problem:
     y_test: np.ndarray
 
 
-def problem(name: str, split: int, plan: Plan) -> Problem:
+def problem(name: str, split: int, protocol: Protocol) -> Problem:
     """Return one split of a data set, independent of other runs."""
-    X, y, own = rows_of(name, plan)
+    X, y, own = rows_of(name, protocol)
     seed = zlib.crc32(f"{name}{split}".encode())
-    train, test = _split(y, own, split, plan, seed)
+    train, test = _split(y, own, split, protocol, seed)
     A, B = _dense(X[train]), _dense(X[test])
-    if plan.scale is None:
+    if protocol.scale is None:
         scaler = StandardScaler().fit(A)
         A, B = scaler.transform(A), scaler.transform(B)
     else:
-        A, B = A / plan.scale, B / plan.scale
+        A, B = A / protocol.scale, B / protocol.scale
     target, target_test = y[train], y[test]
-    if not plan.is_class:
+    if not protocol.is_class:
         center, spread = target.mean(), target.std()
         target, target_test = (
             (target - center) / spread,
@@ -99,15 +99,15 @@ def problem(name: str, split: int, plan: Plan) -> Problem:
     return Problem(A, target, B, target_test)
 
 
-def rows_of(name: str, plan: Plan) -> tuple[Any, np.ndarray, list[Any]]:
+def rows_of(name: str, protocol: Protocol) -> tuple[Any, np.ndarray, list[Any]]:
     """Return inputs, targets and published splits, without incomplete rows."""
     if name in SHIPPED:
         X, y = SHIPPED[name](return_X_y=True)
         return X, y, []
     bunch = datasets.load(name)
     X = bunch.data
-    if plan.views:
-        X = np.hstack([bunch.views[view] for view in plan.views])
+    if protocol.views:
+        X = np.hstack([bunch.views[view] for view in protocol.views])
     if isinstance(X, np.ndarray) and np.isnan(X).any():
         complete = ~np.isnan(X).any(axis=1)
         return X[complete], bunch.target[complete], []
@@ -115,31 +115,31 @@ def rows_of(name: str, plan: Plan) -> tuple[Any, np.ndarray, list[Any]]:
 
 
 def _split(
-    y: np.ndarray, own: list[Any], split: int, plan: Plan, seed: int
+    y: np.ndarray, own: list[Any], split: int, protocol: Protocol, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     if len(own) > 1:
         return own[split]
     if own:
         train, test = own[0]
     else:
-        n_train = min(2 * len(y) // 3, plan.n_train)
+        n_train = min(2 * len(y) // 3, protocol.n_train)
         train, test = train_test_split(
             np.arange(len(y)),
             train_size=n_train,
             random_state=seed,
-            stratify=y if plan.is_class else None,
+            stratify=y if protocol.is_class else None,
         )
-    train = _sample(train, y, plan.n_train, plan, seed)
-    return train, _sample(test, y, MAX_TEST, plan, seed + 1)
+    train = _sample(train, y, protocol.n_train, protocol, seed)
+    return train, _sample(test, y, MAX_TEST, protocol, seed + 1)
 
 
 def _sample(
-    rows: np.ndarray, y: np.ndarray, size: int, plan: Plan, seed: int
+    rows: np.ndarray, y: np.ndarray, size: int, protocol: Protocol, seed: int
 ) -> np.ndarray:
     """Return at most ``size`` of the rows, stratified by class."""
     if len(rows) <= size:
         return rows
-    labels = y[rows] if plan.is_class else None
+    labels = y[rows] if protocol.is_class else None
     return train_test_split(rows, train_size=size, random_state=seed, stratify=labels)[
         0
     ]

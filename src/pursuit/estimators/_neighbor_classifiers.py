@@ -15,11 +15,10 @@ from pursuit._parameters import (
     check_scale,
     check_squares,
     is_word,
-    thread_count,
 )
-from pursuit._threads import allowed_threads
+from pursuit.neighbors.blocks import Find, QueryBlocks
 from pursuit.neighbors.leave_one_out import error_table, temperature
-from pursuit.neighbors.nearest_subspaces import Find, NearestSubspace, scores
+from pursuit.neighbors.nearest_subspaces import NearestSubspace, scores
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut, from_graph
 from pursuit.neighbors.subspaces import (
     Hulls,
@@ -30,11 +29,12 @@ from pursuit.neighbors.subspaces import (
 
 from ._available import available_unless
 from ._inputs import validate_data
-from ._local_parameters import (
+from ._neighbor_parameters import (
     MOST_NEIGHBORS,
     check_shared,
     checked_graph,
     limited_threads,
+    limits_of,
     reference_rows,
     rows_left_out_together,
     rows_to_leave_out,
@@ -43,7 +43,7 @@ from ._local_parameters import (
 from ._targets import class_codes
 
 
-class BaseLocal(ClassifierMixin, BaseEstimator):
+class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
     """Classifier by the nearest local subspace.
 
     Subclasses define the subspace by `_penalties` and `_shape`.
@@ -164,7 +164,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
             find = self._leaving_out(X, rows, graph, most)
         if self._is_auto():
             self.loo_table_ = error_table(
-                self._model(self._shape(0.0), most),
+                self._shape(0.0),
+                self._blocks(),
                 X[rows],
                 codes[rows],
                 find,
@@ -200,8 +201,8 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         each = 8 * len(self.classes_) * (n_neighbors + 4)
         if len(rows) * each > budget(self.max_memory) // 2:
             return find
-        model = self._model(self._shape(0.0), n_neighbors)
-        parts = [query.hoods for _, query in model.blocks(X, find, n_neighbors)]
+        blocks = self._blocks().of(X, find, n_neighbors)
+        parts = [query.hoods for _, query in blocks]
         kept = Neighborhoods(
             *(
                 np.concatenate([getattr(hoods, name) for hoods in parts])
@@ -339,15 +340,15 @@ class BaseLocal(ClassifierMixin, BaseEstimator):
         return self._model(self._fitted_shape, self.n_neighbors_)
 
     def _model(self, shape: Hyperplanes | Hulls, n_neighbors: int) -> NearestSubspace:
-        return NearestSubspace(
+        unit = float(np.sqrt(self._variance))
+        return NearestSubspace(self._blocks(), shape, n_neighbors, unit)
+
+    def _blocks(self) -> QueryBlocks:
+        return QueryBlocks(
             R=self._points,
-            shape=shape,
-            n_neighbors=n_neighbors,
             n_classes=len(self.classes_),
-            unit=float(np.sqrt(self._variance)),
             tangents_of=None if self.tangents is None else self._tangents_of,
-            memory=budget(self.max_memory),
-            n_threads=thread_count(self.n_jobs, default=allowed_threads()),
+            limits=limits_of(self),
             verbose=self.verbose,
         )
 

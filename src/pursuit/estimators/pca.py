@@ -27,16 +27,15 @@ from pursuit._parameters import (
     whole_between,
     whole_number,
 )
-from pursuit.components.choosing import (
+from pursuit.components.choosing import choose_points, diagonal
+from pursuit.components.preimages import has_preimages, preimages
+from pursuit.components.stopping import (
     REASONS,
     Stop,
-    choose_points,
-    diagonal,
     never,
     until_bound,
     until_share,
 )
-from pursuit.components.preimages import has_preimages, preimages
 from pursuit.components.subspaces import SubspacePath
 from pursuit.expansions import kernel_blocks
 from pursuit.kernels.given import is_precomputed
@@ -92,6 +91,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Degree of the polynomial kernel; ignored by other kernels.
     coef0 : float, default=1.0
         Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
+        The default is that of scikit-learn's ``KernelPCA``; the KMP estimators have
+        that of ``SVC``, 0.
         "sigmoid" raises an error where it is not positive semi-definite.
     subsample : int, float, "auto" or None, default="auto"
         Number (or share) of random rows on which the choice is made: they are the
@@ -99,7 +100,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         from all rows. "auto" takes up to 5000 rows, None all.
     n_candidates : int or None, default=None
         Number of candidates drawn anew at each step; 59 find one of the best 5 % with
-        95 % certainty. None takes all, for the exact choice.
+        95 % certainty. None takes all, for the exact choice. (The KMP estimators draw
+        theirs once, unless ``redraw_candidates=True``.)
     tol : float, default=1e-10
         A row whose squared distance from the span of the chosen ones is below this
         share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding.

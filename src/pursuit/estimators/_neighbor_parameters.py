@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from pursuit._limits import Limits
 from pursuit._memory import budget
 from pursuit._parameters import (
     check_verbose,
@@ -21,7 +22,7 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._rows import distinct_rows
-from pursuit._threads import limited
+from pursuit._threads import allowed_threads, limited
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -60,6 +61,15 @@ def without_weights(others: str) -> Callable[[Fit], Fit]:
 def limited_threads(n_jobs: int | None) -> Any:
     """Limit scikit-learn's search to the threads that ``n_jobs`` allows."""
     return nullcontext() if n_jobs is None else limited(thread_count(n_jobs))
+
+
+def limits_of(estimator: Any) -> Limits:
+    """Return the memory of a block and the number of threads.
+
+    A given ``n_jobs`` is taken as it is; None is as many as BLAS may use now.
+    """
+    n_threads = thread_count(estimator.n_jobs, default=allowed_threads())
+    return Limits(budget(estimator.max_memory), n_threads)
 
 
 def check_shared(estimator: Any, least_left_out: int) -> None:

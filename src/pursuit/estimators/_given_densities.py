@@ -1,0 +1,58 @@
+"""Density estimators given by users: checks, fits and held-out scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from pursuit.fitting.folds import make_folds
+
+
+def check_density(density: Any) -> None:
+    """Raise a TypeError unless the density has ``fit`` and ``score_samples``."""
+    missing = [m for m in ("fit", "score_samples") if not hasattr(density, m)]
+    if missing or isinstance(density, type):
+        raise TypeError(
+            f"density={density!r} must be an estimator with fit and score_samples, "
+            "such as ManifoldParzen() or sklearn.neighbors.KernelDensity()."
+        )
+
+
+def fit_density(density: Any, X: np.ndarray, weight: np.ndarray) -> Any:
+    """Fit the density, with weights if they differ; raise if it takes none."""
+    if np.all(weight == 1.0):
+        return density.fit(X)
+    if has_fit_parameter(density, "sample_weight"):
+        return density.fit(X, sample_weight=weight)
+    if np.all(weight == weight[0]):
+        return density.fit(X)
+    raise ValueError(
+        f"sample_weight was given, but {type(density).__name__}.fit takes none: use a "
+        "density that does, or leave the weights out."
+    )
+
+
+def held_out_scores(
+    density: Any, X: np.ndarray, weight: np.ndarray, cv: int | list[np.ndarray]
+) -> np.ndarray:
+    """Return the log-density of each training row, fitted without that row.
+
+    ``cv`` is a number of folds, or folds as :func:`.partition` returns them, for a
+    density that cannot leave out rows itself.
+    """
+    if hasattr(density, "loo_score_samples"):
+        return density.loo_score_samples()
+    logs = np.full(len(X), -np.inf)
+    if isinstance(cv, int):
+        # Folds go by content, so that equal rows share a fold.
+        masks = make_folds(X, np.zeros(len(X)), weight, cv, 0, True)
+        cv = [mask.astype(int) for mask in masks]
+    for fold in cv:
+        rest, part = fold == 0, fold == 1
+        if rest.any() and part.any():
+            fitted = fit_density(clone(density), X[rest], weight[rest])
+            logs[part] = fitted.score_samples(X[part])
+    return logs

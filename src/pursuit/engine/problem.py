@@ -84,7 +84,7 @@ class Problem:
     @property
     def is_least_squares(self) -> bool:
         """Whether :class:`.Pursuit` can solve the problem."""
-        return type(self.loss) is Squared and (
+        return self.loss.has_closed_form and (
             self.backfit_every == 1 or not self.is_orthogonal
         )
 

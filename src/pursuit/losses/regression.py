@@ -28,6 +28,11 @@ class Squared(Loss):
 
     fits_classes = True
 
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether the best coefficients have a closed form: not in a subclass."""
+        return type(self) is Squared
+
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the squared residue."""
         return (y - f) ** 2

@@ -27,7 +27,7 @@ class Scores:
     Attributes
     ----------
     c : ndarray of shape (T, M)
-        Correlations with the residues.
+        Correlations with the residuals.
     e : ndarray of shape (M,)
         Squared norms outside the span, including the ridge.
     norms : ndarray of shape (M,)
@@ -54,11 +54,11 @@ class Scores:
         ----------
         problem : Problem
         correlations : ndarray of shape (T + 0 or 1, M)
-            Correlations with the residues, and with the constant if there is one.
+            Correlations with the residuals, and with the constant if there is one.
         squares : ndarray of shape (M,)
             Squared norms of the atoms.
         squared_y : float
-            Squared norm of the residues.
+            Squared norm of the residuals.
         deviations : callable
             Returns the squared norms of some atoms around their means, computed from
             their values.

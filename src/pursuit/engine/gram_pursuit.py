@@ -79,26 +79,26 @@ class GramPursuit(Steps):
         self._roots = np.zeros(size)
         self._loads = np.zeros((size, n_targets))
         self._scores: Scores | None = None
-        self._begin_residue()
+        self._begin_residual()
 
-    def _begin_residue(self) -> None:
+    def _begin_residual(self) -> None:
         problem, rows = self.problem, self._held_out
         first, root = np.zeros((len(problem.Y), 1)), np.sqrt(problem.weight.sum())
         if problem.fit_intercept:
             first = problem.means[:, None]
             self._loads[0], self._roots[0] = root * first[:, 0], root
             self._Q[0] = 1.0 / root
-        residue = problem.Y - first
-        self._R = residue[:, rows]
+        residual = problem.Y - first
+        self._R = residual[:, rows]
         self.errors[0] = (
-            (residue**2 @ problem.weight).sum(),
+            (residual**2 @ problem.weight).sum(),
             (self._R**2 @ self._v).sum(),
         )
-        # Sum up the values: targets minus residue would leak the targets by rounding.
+        # Sum up the values: targets minus residual would leak the targets by rounding.
         self._values = np.repeat(first, len(rows), axis=1)
         self._judge(0, self._values)
         constant = np.full((self._offset, self.atoms.n_rows), 1.0 / root)
-        self._wanted = np.concatenate([residue, constant]) * problem.weight
+        self._wanted = np.concatenate([residual, constant]) * problem.weight
         if problem.is_constant(self.errors[0, 0]):
             self.stop_reason = "exact"
 

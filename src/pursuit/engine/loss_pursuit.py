@@ -1,7 +1,7 @@
 r"""The pursuit under any loss (Fig. 9.4): follow the gradient, then re-optimize.
 
-Letters as in :mod:`.pursuit`. The residue is replaced by minus half the gradient of
-the loss, which for squared loss is the residue. A step chooses an atom, either by its
+Letters as in :mod:`.pursuit`. The residual is replaced by minus half the gradient of
+the loss, which for squared loss is the residual. A step chooses an atom, either by its
 correlation with the gradient ("back-fitting" and "basic", as in the papers) or by the
 decrease that the loss's parabola at the current fit predicts after all coefficients
 are re-optimized ("pre-fitting"). Then the coefficients are optimized by

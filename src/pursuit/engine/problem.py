@@ -96,7 +96,7 @@ class Problem:
         return first + rest / self.weight.sum()
 
     def is_constant(self, squared: float) -> bool:
-        """Whether the squared residue of the constant model is only round-off."""
+        """Whether the squared residual of the constant model is only round-off."""
         whole = float(((self.Y**2) @ self.weight).sum())
         return squared <= _CONSTANT**2 * whole
 

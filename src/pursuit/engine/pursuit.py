@@ -7,7 +7,7 @@ products of functions on the rows are weighted, :math:`\langle u, v\rangle =
 so that held-out predictions along the whole path come at no extra cost.
 
 For each candidate two numbers suffice (Fig. 9.3 rewrites all of ``D`` instead):
-``c[t, k]``, its correlation with the residue of target ``t``, and ``e[k]``, the
+``c[t, k]``, its correlation with the residual of target ``t``, and ``e[k]``, the
 squared norm of its part outside the span. When the unit direction ``q`` is added, with
 ``a = <q, R>`` and ``p = A q``: ``c -= a p`` and ``e -= p**2``.
 
@@ -30,7 +30,7 @@ import numpy as np
 from pursuit.path import OrthogonalPath
 
 from ._foresight import LOOKS, MOST, Foresight
-from ._loops import inner, reduce_residue, take_out_span
+from ._loops import inner, reduce_residual, take_out_span
 from ._scores import Scores
 from .atoms import Atoms
 from .image import Image
@@ -82,7 +82,7 @@ class Pursuit(Steps):
         self._foreseen: list[int] = []
         self._n_right = 0
         self._started = False
-        self._begin_residue()
+        self._begin_residual()
 
     @property
     def needs_image(self) -> bool:
@@ -91,7 +91,7 @@ class Pursuit(Steps):
 
     # -- the start -----------------------------------------------------------------
 
-    def _begin_residue(self) -> None:
+    def _begin_residual(self) -> None:
         problem = self.problem
         constant, load = np.zeros_like(self.R[0]), np.zeros(len(self.R))
         if problem.fit_intercept:
@@ -99,7 +99,7 @@ class Pursuit(Steps):
             constant[: self.atoms.n_rows] = 1.0 / root
             load = inner(self.R, constant, self._w)
             self.Q[0], self.loads[0], self.tri[0, 0] = constant, load, root
-        self.errors[0] = reduce_residue(
+        self.errors[0] = reduce_residual(
             self.R, constant, load, problem.weight, problem.held_out
         )
         self._squared_y = self.errors[0, 0]
@@ -278,7 +278,7 @@ class Pursuit(Steps):
     def _record(self, k: int, u: np.ndarray, a: np.ndarray, gain: float) -> None:
         problem, n = self.problem, self.n_steps
         self.loads[self._basis_size] = a
-        self.errors[n + 1] = reduce_residue(
+        self.errors[n + 1] = reduce_residual(
             self.R, u, a, problem.weight, problem.held_out
         )
         self.chosen[n] = k
@@ -288,7 +288,7 @@ class Pursuit(Steps):
     def _judge_change(self, size: int, u: np.ndarray, a: np.ndarray) -> None:
         """Judge the held-out values after a change by ``a`` times ``u``.
 
-        The values are summed up: targets minus residue would leak the targets by
+        The values are summed up: targets minus residual would leak the targets by
         rounding.
         """
         if self.problem.judge is not None:

@@ -83,7 +83,7 @@ class RandomPursuit(Pursuit):
         self.n_steps += 1
 
     def _correlation(self, u: np.ndarray, k: int) -> np.ndarray:
-        """Return the direction's correlation with the (penalized) residue."""
+        """Return the direction's correlation with the (penalized) residual."""
         c = inner(self.R, u, self._w)
         if self.problem.is_orthogonal or not self.problem.alpha:
             return c

@@ -111,10 +111,10 @@ class LossPursuit(Steps):
         self._metric = enlarged(self._metric[None], 1, width)[0]
         self._metric[self.atoms.n_rows :] = 1.0
 
-    # Only the papers' criterion needs squared norms under the sample weights.
     @property
-    def needs_norms(self) -> bool:  # type: ignore[override]
-        """Whether squared norms under the sample weights are needed at the start."""
+    def needs_norms(self) -> bool:
+        """Whether weighted squared norms of all atoms are needed at the start."""
+        # Pre-fitting compares atoms in the parabola's metric, not by the weights.
         return not self._is_prefitting
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -101,7 +102,7 @@ class Problem:
         return squared <= _CONSTANT**2 * whole
 
 
-class Steps:
+class Steps(ABC):
     """The steps of a pursuit in progress.
 
     Attributes
@@ -118,9 +119,6 @@ class Steps:
     stop_reason : str or None
     """
 
-    # Whether weighted squared norms of all atoms are needed at the start.
-    needs_norms = True
-
     def __init__(self, atoms: Atoms, problem: Problem) -> None:
         self.atoms, self.problem = atoms, problem
         n_max = problem.max_steps
@@ -134,6 +132,11 @@ class Steps:
         self._held_out = np.flatnonzero(problem.held_out)
 
     @property
+    def needs_norms(self) -> bool:
+        """Whether weighted squared norms of all atoms are needed at the start."""
+        return True
+
+    @property
     def needs_image(self) -> bool:
         """Whether an image of the atoms is needed, made in the same pass."""
         return False
@@ -143,23 +146,23 @@ class Steps:
         return self.n_steps + self._offset
 
     @property
+    @abstractmethod
     def work(self) -> float:
         """Approximate number of operations of a proposal."""
-        raise NotImplementedError
 
+    @abstractmethod
     def propose(self) -> np.ndarray:
         """Return the vectors (m, l) whose correlations with all atoms are needed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
-        """Continue with these correlations."""
-        raise NotImplementedError
+        """Continue with these correlations, and at the start with squared norms."""
 
+    @abstractmethod
     def path(self) -> Path:
         """Return a copy of the path so far."""
-        raise NotImplementedError
 
     def _orthogonal_path(
         self, triangle: np.ndarray, loads: np.ndarray, errors: np.ndarray

@@ -27,14 +27,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from pursuit.path import OrthogonalPath
-
 from ._foresight import LOOKS, MOST, Foresight
-from ._loops import inner, reduce_residual, take_out_span
+from ._loops import inner, take_out_span
 from ._scores import Scores
 from .atoms import Atoms
+from .directions import DirectionSteps
 from .image import Image
-from .problem import Problem, Steps
+from .problem import Problem
 
 # If projecting out the span leaves less than this share of an atom's squared length,
 # precision was lost, and the projection is repeated.
@@ -51,38 +50,30 @@ _TINY = float(np.finfo(np.float64).tiny)
 _FEWEST = 4
 
 
-class Pursuit(Steps):
+class Pursuit(DirectionSteps):
     """One pursuit in progress under squared loss.
 
     ``propose`` returns vectors, the driver correlates them with all atoms, and
     ``advance`` takes the steps that these correlations allow. Thus several pursuits
     over one dictionary share each pass (see :func:`.running.run`).
 
-    After any number of steps ``n``, ``Q[:b]`` (``b = n`` plus the constant) holds the
-    orthonormal directions as functions on all rows, ``loads[:b]`` their coefficients
-    and ``tri[:b, :b]`` the triangle with ``atoms = tri.T @ Q``.
+    Parameters
+    ----------
+    atoms : Atoms
+    problem : Problem
+        Least-squares problem.
+    speculate : bool
+        Whether to foresee steps, or to take one step per pass.
     """
 
     def __init__(self, atoms: Atoms, problem: Problem, speculate: bool = True):
         super().__init__(atoms, problem)
         self._speculate = speculate
-        n_targets, n_rows = problem.Y.shape
-        n_max = problem.max_steps
-        tail = n_max if problem.alpha > 0 and problem.is_orthogonal else 0
-        size = n_max + self._offset
-        self._w = np.concatenate([problem.weight, np.ones(tail)])
-        self.Q = np.zeros((size, n_rows + tail))
-        self.R = np.zeros((n_targets, n_rows + tail))
-        self.R[:, :n_rows] = problem.Y
-        self.loads = np.zeros((size, n_targets))
-        self.tri = np.zeros((size, size))
-        self._squared_y = 0.0
         self._n_ahead = _FEWEST
         self._image: Image | None = None
         self._foreseen: list[int] = []
         self._n_right = 0
         self._started = False
-        self._begin_residual()
 
     @property
     def needs_image(self) -> bool:
@@ -90,23 +81,6 @@ class Pursuit(Steps):
         return self._speculate
 
     # -- the start -----------------------------------------------------------------
-
-    def _begin_residual(self) -> None:
-        problem = self.problem
-        constant, load = np.zeros_like(self.R[0]), np.zeros(len(self.R))
-        if problem.fit_intercept:
-            root = np.sqrt(problem.weight.sum())
-            constant[: self.atoms.n_rows] = 1.0 / root
-            load = inner(self.R, constant, self._w)
-            self.Q[0], self.loads[0], self.tri[0, 0] = constant, load, root
-        self.errors[0] = reduce_residual(
-            self.R, constant, load, problem.weight, problem.held_out
-        )
-        self._squared_y = self.errors[0, 0]
-        self._values = np.zeros((len(self.R), len(self._held_out)))
-        self._judge_change(0, constant, load)
-        if problem.is_constant(self._squared_y):
-            self.stop_reason = "exact"
 
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
         """Initialize the scores from the first correlations and the squared norms."""
@@ -156,11 +130,6 @@ class Pursuit(Steps):
         n, self._n_right = len(self._foreseen), n_taken
         wanted = 2 * n if n_taken == n else (n + n_taken) // 2
         self._n_ahead = min(max(wanted, _FEWEST), MOST)
-
-    def _why_none(self) -> str:
-        if self.errors[self.n_steps, 0] <= 1e-24 * self._squared_y:
-            return "exact"
-        return "exhausted"
 
     # -- foreseeing ----------------------------------------------------------------
 
@@ -275,33 +244,7 @@ class Pursuit(Steps):
         self._P[b] = p
         return True
 
-    def _record(self, k: int, u: np.ndarray, a: np.ndarray, gain: float) -> None:
-        problem, n = self.problem, self.n_steps
-        self.loads[self._basis_size] = a
-        self.errors[n + 1] = reduce_residual(
-            self.R, u, a, problem.weight, problem.held_out
-        )
-        self.chosen[n] = k
-        self.gains[n] = gain
-        self._judge_change(n + 1, u, a)
-
-    def _judge_change(self, size: int, u: np.ndarray, a: np.ndarray) -> None:
-        """Judge the held-out values after a change by ``a`` times ``u``.
-
-        The values are summed up: targets minus residual would leak the targets by
-        rounding.
-        """
-        if self.problem.judge is not None:
-            self._values += a[:, None] * u[self._held_out]
-            self._judge(size, self._values)
-
-    # -- the result ----------------------------------------------------------------
-
-    def path(self) -> OrthogonalPath:
-        """Return a copy of the path so far."""
-        n, b = self.n_steps, self._basis_size
-        triangle = self.tri[:b, :b].copy()
-        return self._orthogonal_path(triangle, self.loads[:b], self.errors[: n + 1, 0])
+    # -- memory --------------------------------------------------------------------
 
     @staticmethod
     def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:

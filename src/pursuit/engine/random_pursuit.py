@@ -7,9 +7,9 @@ import numpy as np
 from ._loops import inner
 from ._scores import NOISE
 from .atoms import Atoms
+from .directions import DirectionSteps
 from .loss_pursuit import Candidates, LossPursuit
 from .problem import Problem
-from .pursuit import Pursuit
 from .ties import first_largest
 
 
@@ -19,15 +19,13 @@ def _drawn(is_left: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.sort(rng.choice(left, min(n, len(left)), replace=False))
 
 
-class RandomPursuit(Pursuit):
+class RandomPursuit(DirectionSteps):
     """A pursuit under squared loss with a few new random candidates at each step.
 
     The best of 59 random candidates is, with 95 % certainty, one of the best 5 % of
     all (§9.4.1). There is no pass over the dictionary: each step evaluates only the
     atoms it draws.
     """
-
-    needs_norms = False
 
     def __init__(
         self,
@@ -36,9 +34,19 @@ class RandomPursuit(Pursuit):
         n_candidates: int,
         rng: np.random.Generator,
     ):
-        super().__init__(atoms, problem, speculate=False)
+        super().__init__(atoms, problem)
         self._n_candidates, self._rng = n_candidates, rng
         self._left = problem.candidates.copy()
+
+    @property
+    def needs_norms(self) -> bool:
+        """Whether squared norms of all atoms are needed: those drawn suffice."""
+        return False
+
+    @property
+    def work(self) -> float:
+        """Approximate number of operations of a proposal: nothing is proposed."""
+        return 0.0
 
     def propose(self) -> np.ndarray:
         """Return no vectors: only the atoms drawn are needed."""
@@ -139,7 +147,10 @@ class RandomLossPursuit(LossPursuit):
         self._n_candidates, self._rng = n_candidates, rng
         super().__init__(atoms, problem)
 
-    needs_norms = False
+    @property
+    def needs_norms(self) -> bool:
+        """Whether squared norms of all atoms are needed: those drawn suffice."""
+        return False
 
     def propose(self) -> np.ndarray:
         """Complete the last step; no vectors are needed."""

@@ -62,6 +62,11 @@ class Atoms(ABC):
         self.n_passes = 0
         self.pool = Pool()
 
+    @property
+    def stored(self) -> np.ndarray | None:
+        """The matrix (M, l) of all atoms if it is in memory, else None."""
+        return None
+
     @abstractmethod
     def values(self, index: np.ndarray) -> np.ndarray:
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""
@@ -176,6 +181,11 @@ class StoredAtoms(Atoms):
     def __init__(self, A: np.ndarray, image_size: int | None = None):
         super().__init__(A.shape[0], A.shape[1], image_size)
         self.A = A
+
+    @property
+    def stored(self) -> np.ndarray:
+        """The matrix (M, l) of all atoms."""
+        return self.A
 
     def values(self, index: np.ndarray) -> np.ndarray:
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""

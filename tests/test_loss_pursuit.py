@@ -9,12 +9,8 @@ from scipy.optimize import linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton, Objective
-from pursuit.engine.loss_pursuit import (
-    GROWTH,
-    LEAST_CURVATURE,
-    LossPursuit,
-    orthonormal,
-)
+from pursuit.engine.loss_pursuit import LossPursuit
+from pursuit.engine.metric import GROWTH, LEAST_CURVATURE, orthonormal
 from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomLossPursuit
@@ -215,8 +211,8 @@ def test_many_directions_are_asked_for_in_turns(rng):
     assert pursuit.n_steps == 110
     assert len(np.unique(pursuit.chosen)) == 110
     # The recurrence's squared norms are those of a fresh projection.
-    m = pursuit._metric
-    span = pursuit.C[: pursuit._basis_size] * np.sqrt(m)
+    m = pursuit.basis.metric
+    span = pursuit.basis.C[: pursuit._basis_size] * np.sqrt(m)
     Q = np.linalg.qr(span.T)[0]
     tail = np.zeros((160, len(m) - 160))
     whole = np.hstack([D.T, tail]) * np.sqrt(m)

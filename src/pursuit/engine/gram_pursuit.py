@@ -23,6 +23,7 @@ were correct to 1 % or better.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -130,8 +131,9 @@ class GramPursuit(Steps):
         """Start the pursuit, or check whether it has ended."""
         if self._scores is None:
             assert norms is not None
+            deviations = partial(self.atoms.deviations, weight=self.problem.weight)
             given = correlations, norms, float(self.errors[0, 0])
-            self._scores = Scores(self.problem, *given, self._deviations)
+            self._scores = Scores(self.problem, *given, deviations)
             self._P[: self._offset] = correlations[len(self._R) :]
         if self.n_steps == self.problem.max_steps:
             self.stop_reason = "max_support"

@@ -16,16 +16,17 @@ choice is that of Fig. 9.3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from pursuit.path import RefittedPath
 
-from ._loss_loops import gains, leave_out, solved
+from ._loss_loops import gains, solved
 from ._scores import NOISE
 from .atoms import Atoms
 from .backfitting import Newton, Objective
+from .candidates import Candidates
 from .metric import Basis, enlarged, is_renewal_due, orthonormal, parabola
 from .problem import Problem, Steps
 from .ties import first_largest
@@ -40,29 +41,6 @@ _AT_ONCE = 64
 # Relative difference between the recurrence's squared norm and the exact one above
 # which the choice is repeated with the exact value.
 _DRIFT = 1e-6
-
-
-@dataclass(eq=False)
-class Candidates:
-    """Atoms that may be chosen next, with their squared norms.
-
-    Attributes
-    ----------
-    atoms : ndarray of int
-    norms : ndarray
-        Squared norms in the metric of the choice.
-    e : ndarray
-        Squared norms of their parts outside the known directions, plus the ridge; 0
-        for an atom that lies in the span.
-    """
-
-    atoms: np.ndarray
-    norms: np.ndarray
-    e: np.ndarray
-
-    def leave_out(self, P: np.ndarray) -> None:
-        """Subtract directions with correlations ``P`` from the squared norms."""
-        leave_out(P, self.norms, self.e)
 
 
 class LossPursuit(Steps):
@@ -212,12 +190,12 @@ class LossPursuit(Steps):
 
     def _begin_candidates(self) -> None:
         if self._is_prefitting:
-            norms = self.atoms.squared_norms(self._choice_metric[None])[0]
-            self._set_candidates(norms)
+            squares = self.atoms.squared_norms(self._choice_metric[None])[0]
+            self._set_candidates(squares)
 
-    def _set_candidates(self, norms: np.ndarray) -> None:
+    def _set_candidates(self, squares: np.ndarray) -> None:
         every = np.arange(self.atoms.n_atoms)
-        self._candidates = Candidates(every, norms, norms + self.problem.alpha)
+        self._candidates = Candidates(every, squares, self.problem.alpha)
 
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
@@ -228,26 +206,45 @@ class LossPursuit(Steps):
         if norms is not None:
             self._set_candidates(norms)
         assert self._candidates is not None
-        self._candidates.leave_out(correlations[: self._n_asked])
+        self._leave_out(self._candidates, correlations[: self._n_asked])
         self._n_seen += self._n_asked
         slopes = correlations[self._n_asked :]
         if len(slopes):
             self._choose(self._candidates, slopes)
 
+    def _leave_out(self, among: Candidates, P: np.ndarray) -> None:
+        """Subtract the next known directions, with correlations ``P``, from norms."""
+        if self._offset and self._n_seen == 0:
+            # The constant comes first.
+            deviations = partial(self.atoms.deviations, weight=self._choice_metric)
+            among.leave_out_constant(P[0], self._open[among.atoms], deviations)
+            P = P[1:]
+        among.leave_out(P)
+
     # -- choosing ------------------------------------------------------------------
 
     def _choose(self, among: Candidates, c: np.ndarray) -> None:
         """Choose by the candidates' correlations ``c`` (T, n) with the gradient."""
+        self._subtract_shifts(among, c)
         self._subtract_ridge(among, c)
         is_open, tol = self._open[among.atoms], self.problem.tol
         floor = NOISE**2 * self._start_energy
         while self.stop_reason is None and self._pending is None:
-            gain = gains(c, among.e, among.norms, is_open, tol, floor)
+            gain = gains(c, among.e, among.norms, among.squares, is_open, tol, floor)
             j = int(first_largest(gain))
             if j < 0:
                 self.stop_reason = self._why_none()
             else:
                 self._try(among, j, float(gain[j]))
+
+    def _subtract_shifts(self, among: Candidates, c: np.ndarray) -> None:
+        """Subtract what the means of atoms far from zero contribute.
+
+        It is 0 at the best constant, which is found up to a tolerance only.
+        """
+        if among.shifts.any():
+            constant = self._known_directions()[0]
+            c -= (self._slope @ constant)[:, None] * among.shifts
 
     def _subtract_ridge(self, among: Candidates, c: np.ndarray) -> None:
         """Subtract the ridge's slope, as a chosen atom may be chosen again."""
@@ -263,10 +260,13 @@ class LossPursuit(Steps):
 
     def _try(self, among: Candidates, j: int, gain: float) -> None:
         """Choose candidate ``j`` next, unless it turns out to be in the span."""
-        problem, k = self.problem, int(among.atoms[j])
+        problem, b, k = self.problem, self._basis_size, int(among.atoms[j])
         self._fetch(k)
         if problem.is_orthogonal:
-            squared, whole = self.basis.append(self._basis_size)
+            squared, whole = self.basis.append(b)
+            if among.is_far[j]:
+                # Its mean does not count: only what is outside the first direction.
+                whole = float((self.basis.tri[self._offset : b + 1, b] ** 2).sum())
             is_outside = squared > problem.tol * whole
             drift = abs(squared - among.e[j]) if self._is_prefitting else 0.0
             if not is_outside or drift > _DRIFT * among.e[j]:

@@ -19,9 +19,6 @@ _CONSTANT = 1e-14
 # Attributes that a released pursuit keeps.
 _RECORDED = ("problem", "n_steps", "chosen", "gains", "errors", "judged", "stop_reason")
 
-# Number of atoms whose values are looked at together.
-_AT_ONCE = 64
-
 METHODS = ("pre-fitting", "back-fitting", "basic")
 
 # Scores values (T, n) on the held-out rows, given these rows and their weights; lower
@@ -182,19 +179,6 @@ class Steps(ABC):
             stop_reason=self.stop_reason or "unfinished",
             means=problem.means if problem.fit_intercept else None,
         )
-
-    def _deviations(self, index: np.ndarray) -> np.ndarray:
-        """Return the squared norms of some atoms around their means."""
-        weight = self.problem.weight
-        out = np.empty(len(index))
-        for start in range(0, len(index), _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
-            A = self.atoms.values(index[some])
-            # Twice, because a mean of large values is rounded.
-            for _ in range(2):
-                A -= (A @ weight / weight.sum())[:, None]
-            out[some] = (A * A) @ weight
-        return out
 
     def take_back(self, n_steps: int) -> None:
         """Undo the steps after ``n_steps``, and end the pursuit."""

@@ -25,6 +25,8 @@ chosen atom is ``sqrt(alpha)`` at row n and 0 elsewhere. These rows are the tail
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ._foresight import LOOKS, MOST, Foresight
@@ -84,8 +86,9 @@ class Pursuit(DirectionSteps):
 
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
         """Initialize the scores from the first correlations and the squared norms."""
+        deviations = partial(self.atoms.deviations, weight=self.problem.weight)
         given = first, norms, self._squared_y
-        self._scores = Scores(self.problem, *given, self._deviations)
+        self._scores = Scores(self.problem, *given, deviations)
         # The first image is that of the whole atoms.
         self._imaged = norms
         n_known = len(self.Q) if self.problem.is_orthogonal else self._offset

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ._loops import inner
-from ._scores import NOISE
+from ._scores import NOISE, centered_squares
 from .atoms import Atoms
+from .candidates import Candidates
 from .directions import DirectionSteps
-from .loss_pursuit import Candidates, LossPursuit
+from .loss_pursuit import LossPursuit
 from .problem import Problem
 from .ties import first_largest
 
@@ -107,10 +108,7 @@ class RandomPursuit(DirectionSteps):
         problem = self.problem
         U = np.zeros((len(drawn), self.Q.shape[1]))
         U[:, : self.atoms.n_rows] = self.atoms.values(drawn)
-        # Norms are those of the centered atoms, as in all methods.
-        const = (U * self._w) @ self.Q[: self._offset].T
-        norms = np.einsum("ij,ij,j->i", U, U, self._w) - (const**2).sum(axis=1)
-        norms += problem.alpha
+        norms = self._centered_squares(drawn, U) + problem.alpha
         U, h = self._orthogonalize(U)
         U, more = self._orthogonalize(U)
         h += more
@@ -125,6 +123,17 @@ class RandomPursuit(DirectionSteps):
         if i < 0:
             return None
         return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
+
+    def _centered_squares(self, drawn: np.ndarray, U: np.ndarray) -> np.ndarray:
+        """Return the atoms' squared norms, around the mean if there is a constant."""
+        squares = np.einsum("ij,ij,j->i", U, U, self._w)
+        if not self.problem.fit_intercept:
+            return squares
+        p = (U * self._w) @ self.Q[0]
+        weight, every = self.problem.weight, np.ones(len(drawn), dtype=bool)
+        return centered_squares(
+            squares, p, every, lambda few: self.atoms.deviations(drawn[few], weight)
+        )
 
     def _orthogonalize(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Project the span out of the rows of ``U``; return also the coefficients."""
@@ -178,7 +187,6 @@ class RandomLossPursuit(LossPursuit):
 
     def _look_at(self, drawn: np.ndarray) -> None:
         A, metric = self.atoms.values(drawn), self._choice_metric
-        norms = (A * A) @ metric
-        among = Candidates(drawn, norms, norms + self.problem.alpha)
-        among.leave_out((self._known_directions() * metric) @ A.T)
+        among = Candidates(drawn, (A * A) @ metric, self.problem.alpha)
+        self._leave_out(among, (self._known_directions() * metric) @ A.T)
         self._choose(among, self._slope @ A.T)

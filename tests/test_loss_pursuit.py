@@ -9,12 +9,8 @@ from scipy.optimize import linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton, Objective
-from pursuit.engine.loss_pursuit import (
-    GROWTH,
-    LEAST_CURVATURE,
-    LossPursuit,
-    orthonormal,
-)
+from pursuit.engine.loss_pursuit import LossPursuit
+from pursuit.engine.metric import GROWTH, LEAST_CURVATURE, orthonormal
 from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomLossPursuit
@@ -215,8 +211,8 @@ def test_many_directions_are_asked_for_in_turns(rng):
     assert pursuit.n_steps == 110
     assert len(np.unique(pursuit.chosen)) == 110
     # The recurrence's squared norms are those of a fresh projection.
-    m = pursuit._metric
-    span = pursuit.C[: pursuit._basis_size] * np.sqrt(m)
+    m = pursuit.basis.metric
+    span = pursuit.basis.C[: pursuit._basis_size] * np.sqrt(m)
     Q = np.linalg.qr(span.T)[0]
     tail = np.zeros((160, len(m) - 160))
     whole = np.hstack([D.T, tail]) * np.sqrt(m)
@@ -388,6 +384,57 @@ def test_targets_of_any_scale(scale):
         one = pursuit_of(bound, D, Y, weight, max_steps=6)
         other = pursuit_of(scaled, D, scale * Y, weight, max_steps=6)
         np.testing.assert_array_equal(one.chosen, other.chosen)
+
+
+def far_from_zero(loss, shift):
+    """A constant and columns of unit variation around ``shift``, exact there too."""
+    _, Y, weight = data(loss)
+    rng = np.random.default_rng(8)
+    D = rng.normal(size=(60, 20))
+    D[:, :3] += 0.5 * Y[:, :1]
+    D = np.round(D * 2**20) / 2**20
+    return np.column_stack([np.zeros(60), D]) + shift, Y, weight
+
+
+@pytest.mark.parametrize("loss", CONVEX, ids=named)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("p", [1, 3])
+def test_functions_far_from_zero_are_fitted_as_centered_ones(loss, method, p):
+    """Squared norms of unit variation around 1e8 drown in rounding by subtraction."""
+    how = {"method": method, "backfit_every": p, "alpha": 0.1, "max_steps": 8}
+    near, far = (
+        pursuit_of(loss, *far_from_zero(loss, shift), **how) for shift in (0.0, 2.0**26)
+    )
+    assert near.chosen.tolist() == far.chosen.tolist()
+    assert far.n_steps == 8
+    np.testing.assert_allclose(far.errors, near.errors, rtol=1e-5)
+    np.testing.assert_allclose(far.gains, near.gains, rtol=1e-4)
+    np.testing.assert_allclose(far.F[:, :60], near.F[:, :60], atol=2e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_functions_far_from_zero_are_drawn_too(method, alpha):
+    chosen = []
+    for shift in (0.0, 2.0**26):
+        D, Y, weight = far_from_zero(Logistic(), shift)
+        how = {"method": method, "alpha": alpha, "max_steps": 8}
+        greedy = pursuit_of(Logistic(), D, Y, weight, **how)
+        atoms = atoms_of(D)
+        drawn = RandomLossPursuit(atoms, greedy.problem, 9, np.random.default_rng(0))
+        run(atoms, [drawn])
+        chosen.append(drawn.chosen.tolist())
+        assert 0 not in drawn.chosen
+    assert chosen[0] == chosen[1]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_only_constants_far_from_zero_add_nothing(alpha):
+    _, Y, weight = data(Logistic())
+    D = np.full((60, 5), 1e8) * np.arange(1, 6)
+    for method in METHODS:
+        pursuit = pursuit_of(Logistic(), D, Y, weight, method=method, alpha=alpha)
+        assert (pursuit.n_steps, pursuit.stop_reason) == (0, "exhausted")
 
 
 def test_the_least_atom_of_a_tie_wins():

@@ -77,6 +77,12 @@ def test_compiled_forms_are_those_of_numpy(loss, scale, rng):
         np.testing.assert_allclose(own, numpys, rtol=1e-11, atol=1e-15 * size)
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=named)
+def test_only_the_squared_loss_itself_has_a_closed_form(loss):
+    assert loss.has_closed_form == isinstance(loss, Squared)
+    assert not as_a_users_own(loss).has_closed_form
+
+
 def test_compiled_forms_know_the_parameters_of_each_output(rng):
     Y, F = rng.normal(size=(2, 20)), rng.normal(size=(2, 20))
     width = np.array([[0.1], [2.0]])

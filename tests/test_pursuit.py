@@ -762,6 +762,18 @@ def test_random_candidates_end_with_a_reason():
     assert (len(path), path.stop_reason) == (6, "exhausted")
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_random_candidates_far_from_zero_are_those_of_centered_functions(method):
+    """Squared norms of unit variation around 1e8 drown in rounding by subtraction."""
+    rng = np.random.default_rng(8)
+    D = np.round(rng.standard_normal((60, 25)) * 2**20) / 2**20
+    Y = D[:, :1] + rng.standard_normal((60, 1))
+    how = {"method": method, "fit_intercept": True}
+    near, far = (random_path(D + shift, Y, 8, 10, **how) for shift in (0.0, 2.0**26))
+    assert near.atoms.tolist() == far.atoms.tolist()
+    np.testing.assert_allclose(far.errors, near.errors, rtol=1e-6)
+
+
 def test_random_candidates_make_no_pass():
     D, Y = matrices(diabetes_kernel)
     evaluated = []
@@ -778,6 +790,21 @@ def test_random_candidates_make_no_pass():
 
 
 # -- what it takes -----------------------------------------------------------------
+
+
+def test_only_stored_atoms_have_a_matrix():
+    D, _ = matrices(diabetes_kernel)
+    np.testing.assert_array_equal(atoms_of(D).stored, D.T)
+    assert atoms_of(D, block=7).stored is None
+
+
+@pytest.mark.parametrize("block", [None, 7])
+def test_deviations_of_atoms_far_from_zero(block, rng):
+    D = np.round(rng.standard_normal((50, 90)) * 2**20) / 2**20
+    weight, index = weights(50), rng.permutation(90)[:70]
+    around = D - weight @ D / weight.sum()
+    found = atoms_of(D + 2.0**26, block).deviations(index, weight)
+    np.testing.assert_allclose(found, weight @ around[:, index] ** 2, rtol=1e-12)
 
 
 def test_state_grows_with_everything():

@@ -7,7 +7,7 @@ from numba import njit
 
 from pursuit._fastmath import REORDER
 
-from ._loops import reduce_residue, subtract, update
+from ._loops import reduce_residual, subtract, update
 from .ties import first_largest
 
 # Block size of a transposition: both sides stay in the first-level cache.
@@ -47,7 +47,7 @@ class Given(NamedTuple):
 class State(NamedTuple):
     """Directions so far: correlations ``P``, values ``Q`` on held-out rows, loads.
 
-    ``R`` are the residues on the held-out rows.
+    ``R`` are the residuals on the held-out rows.
     """
 
     P: np.ndarray
@@ -106,6 +106,6 @@ def take_steps(given, n, stop, state, standing, record):
         chosen[n], gains[n], roots[b], loads[b] = k, gain[k], root, a
         update(c, e, norms, p, a, True, by_norm, tol, floor, is_open, gain)
         errors[n + 1, 0] = errors[n, 0] - (a * a).sum()
-        errors[n + 1, 1] = reduce_residue(R, q, a, v, v)[0]
+        errors[n + 1, 1] = reduce_residual(R, q, a, v, v)[0]
         n += 1
     return n

@@ -1,7 +1,7 @@
 """Compiled inner loops of the pursuit over contiguous memory.
 
 Letters as in :mod:`.pursuit`: ``c`` (T, M) correlations of the atoms with the
-residues, ``e`` (M,) squared norms of their parts outside the span, ``norms`` (M,) the
+residuals, ``e`` (M,) squared norms of their parts outside the span, ``norms`` (M,) the
 same at the start, ``p`` (M,) correlations with one direction ``q``.
 """
 
@@ -90,8 +90,8 @@ def update(c, e, norms, p, a, orthogonal, by_norm, tol, floor, is_open, gain):
 
     ``c -= a p`` and ``e -= p**2``. The gain is positive for candidates that are open,
     outside the span by more than ``tol`` (relative squared norm), and correlated with
-    the residue by more than round-off (``floor``). The outer loop runs over targets, so
-    that candidates fill the vector registers.
+    the residual by more than round-off (``floor``). The outer loop runs over targets,
+    so that candidates fill the vector registers.
     """
     n_targets, n_atoms = c.shape
     gain[:] = 0.0
@@ -193,7 +193,7 @@ def take_out_span(u, Q, w, h, n_known, least_left):
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def reduce_residue(R, q, a, w, v):
+def reduce_residual(R, q, a, w, v):
     """Set ``R[t] -= a[t] q``; return its sums of squares under two weightings."""
     n_targets, width = R.shape
     fitted = 0.0

@@ -153,13 +153,18 @@ def leave_out(P, norms, e):
 
 
 @njit(cache=True, nogil=True)
-def gains(c, e, norms, is_open, tol, floor):
-    """Return the gain of each candidate, 0 for those that cannot be chosen."""
+def gains(c, e, norms, squares, is_open, tol, floor):
+    """Return the gain of each candidate, 0 for those that cannot be chosen.
+
+    Of an atom far from zero, the part outside the span is compared with the squared
+    norm around its mean (``norms``), but round-off of correlations (``floor``) grows
+    with the whole squared norm (``squares``).
+    """
     out = np.zeros(e.shape[0])
     for k in range(e.shape[0]):
         total = 0.0
         for t in range(c.shape[0]):
             total += c[t, k] * c[t, k]
-        if is_open[k] and total > floor * norms[k] and e[k] > tol * norms[k]:
+        if is_open[k] and total > floor * squares[k] and e[k] > tol * norms[k]:
             out[k] = total / e[k]
     return out

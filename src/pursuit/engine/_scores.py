@@ -21,13 +21,42 @@ NOISE = 4e-16
 _CENTERED, _CONSTANT = 1e-14, 1e-30
 
 
+def centered_squares(
+    squares: np.ndarray,
+    p: np.ndarray,
+    is_open: np.ndarray,
+    deviations: Callable[[np.ndarray], np.ndarray],
+    share: float = _CENTERED,
+) -> np.ndarray:
+    """Return the squared norms of atoms around their means, 0 for constant ones.
+
+    Parameters
+    ----------
+    squares : ndarray
+        Squared norms of the atoms.
+    p : ndarray
+        Their correlations with the constant of norm 1.
+    is_open : ndarray of bool
+        Whether each atom may be chosen: the others are not looked at.
+    deviations : callable
+        Returns the squared norms of some atoms around their means, computed from their
+        values.
+    share : float
+        Share of a squared norm below which the rest is computed in that way.
+    """
+    rest = squares - p**2
+    lost = np.flatnonzero((rest <= share * squares) & is_open)
+    rest[lost] = deviations(lost)
+    return np.where(rest > _CONSTANT * squares, rest, 0.0)
+
+
 class Scores:
     """Scores of all atoms in a pursuit under squared loss.
 
     Attributes
     ----------
     c : ndarray of shape (T, M)
-        Correlations with the residues.
+        Correlations with the residuals.
     e : ndarray of shape (M,)
         Squared norms outside the span, including the ridge.
     norms : ndarray of shape (M,)
@@ -54,11 +83,11 @@ class Scores:
         ----------
         problem : Problem
         correlations : ndarray of shape (T + 0 or 1, M)
-            Correlations with the residues, and with the constant if there is one.
+            Correlations with the residuals, and with the constant if there is one.
         squares : ndarray of shape (M,)
             Squared norms of the atoms.
         squared_y : float
-            Squared norm of the residues.
+            Squared norm of the residuals.
         deviations : callable
             Returns the squared norms of some atoms around their means, computed from
             their values.
@@ -68,11 +97,11 @@ class Scores:
         self.c = np.ascontiguousarray(correlations[:n_targets])
         self.is_open = problem.candidates.copy()
         if problem.fit_intercept:
-            total, squares = squares, squares - correlations[-1] ** 2
-            lost = np.flatnonzero((squares <= _CENTERED * total) & self.is_open)
-            squares[lost] = deviations(lost)
+            squares = centered_squares(
+                squares, correlations[-1], self.is_open, deviations
+            )
             # Constant functions add nothing to the intercept.
-            self.is_open &= squares > _CONSTANT * total
+            self.is_open &= squares > 0
         self.norms = np.where(self.is_open, squares, 0.0) + problem.alpha
         self.e = self.norms.copy()
         self.is_open &= self.norms > 0

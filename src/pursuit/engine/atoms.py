@@ -21,6 +21,9 @@ from .image import Image
 # From this many vectors on, BLAS is faster than the compiled loop (in float64).
 _MANY = 32
 
+# Number of atoms whose values are looked at together.
+_LOOKED_AT = 64
+
 # From this size in bytes on, an image is read in several threads.
 _MANY_BYTES = 3_000_000
 
@@ -61,6 +64,11 @@ class Atoms(ABC):
         self.image: Image | None = None
         self.n_passes = 0
         self.pool = Pool()
+
+    @property
+    def stored(self) -> np.ndarray | None:
+        """The matrix (M, l) of all atoms if it is in memory, else None."""
+        return None
 
     @abstractmethod
     def values(self, index: np.ndarray) -> np.ndarray:
@@ -109,6 +117,22 @@ class Atoms(ABC):
 
             self._by_threads(A, work)
         self.image = image or self.image
+        return out
+
+    def deviations(self, index: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the squared norms of some atoms around their weighted means.
+
+        They are computed from the values, because the squared norm of an atom far from
+        zero minus that of its mean is round-off.
+        """
+        out = np.empty(len(index))
+        for start in range(0, len(index), _LOOKED_AT):
+            some = slice(start, start + _LOOKED_AT)
+            A = self.values(index[some])
+            # Twice, because a mean of large values is rounded.
+            for _ in range(2):
+                A -= (A @ weight / weight.sum())[:, None]
+            out[some] = (A * A) @ weight
         return out
 
     def image_of_rests(self, P: np.ndarray, Q: np.ndarray, used: np.ndarray) -> Image:
@@ -176,6 +200,11 @@ class StoredAtoms(Atoms):
     def __init__(self, A: np.ndarray, image_size: int | None = None):
         super().__init__(A.shape[0], A.shape[1], image_size)
         self.A = A
+
+    @property
+    def stored(self) -> np.ndarray:
+        """The matrix (M, l) of all atoms."""
+        return self.A
 
     def values(self, index: np.ndarray) -> np.ndarray:
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""

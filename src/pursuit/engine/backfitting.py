@@ -2,7 +2,7 @@ r"""Minimize a loss over the coefficients of a few functions by a damped Newton 
 
 The objective is :math:`\sum_i w_i L(y_i, f_i) + \sum_j f_{l+j}^2`: the rows after the
 first ``l``, the *tail*, represent the ridge (see :mod:`.pursuit`). Derivatives are
-halved throughout, so that for squared loss the negative gradient is the residue and
+halved throughout, so that for squared loss the negative gradient is the residual and
 the curvature is the weight.
 """
 

@@ -23,6 +23,7 @@ were correct to 1 % or better.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -32,7 +33,7 @@ from pursuit.path import OrthogonalPath
 
 from ._gram_loops import Given, Record, Standing, State, take_steps
 from ._scores import Scores
-from .atoms import Atoms, StoredAtoms
+from .atoms import Atoms
 from .problem import Problem, Steps
 
 LEAST_RIDGE, LEAST_TRIAL_RIDGE = 1e-9, 1e-11
@@ -56,49 +57,59 @@ class GramPursuit(Steps):
     Parameters
     ----------
     atoms : Atoms
-        Stored atoms.
+        Stored atoms, if rows are carried along.
     problem : Problem
         Least-squares problem with a ridge, in which all coefficients are optimized at
         each step.
     gram : Weighted
         Inner products, for the problem's weights among others.
+    rows : ndarray of int, optional
+        Rows on which values are carried along, for the errors on them; by default
+        those held out.
     """
 
-    def __init__(self, atoms: Atoms, problem: Problem, gram: Weighted):
+    def __init__(
+        self,
+        atoms: Atoms,
+        problem: Problem,
+        gram: Weighted,
+        rows: np.ndarray | None = None,
+    ):
         super().__init__(atoms, problem)
         n_targets, size = len(problem.Y), problem.max_steps + self._offset
         self._G, self._D = gram.under(problem.weight)
-        # The atoms' values are needed only if rows are held out.
+        self._rows = self._held_out if rows is None else rows
+        # Any matrix will do where no row of it is read.
         self._A = self._D
-        if len(self._held_out):
-            assert isinstance(atoms, StoredAtoms)
-            self._A = atoms.A
+        if len(self._rows):
+            assert atoms.stored is not None
+            self._A = atoms.stored
         self._P = np.empty((size, atoms.n_atoms))
-        self._Q = np.empty((size, len(self._held_out)))
-        self._v = problem.held_out[self._held_out]
+        self._Q = np.empty((size, len(self._rows)))
+        self._v = problem.held_out[self._rows]
         self._roots = np.zeros(size)
         self._loads = np.zeros((size, n_targets))
         self._scores: Scores | None = None
-        self._begin_residue()
+        self._begin_residual()
 
-    def _begin_residue(self) -> None:
-        problem, rows = self.problem, self._held_out
+    def _begin_residual(self) -> None:
+        problem, rows = self.problem, self._rows
         first, root = np.zeros((len(problem.Y), 1)), np.sqrt(problem.weight.sum())
         if problem.fit_intercept:
             first = problem.means[:, None]
             self._loads[0], self._roots[0] = root * first[:, 0], root
             self._Q[0] = 1.0 / root
-        residue = problem.Y - first
-        self._R = residue[:, rows]
+        residual = problem.Y - first
+        self._R = residual[:, rows]
         self.errors[0] = (
-            (residue**2 @ problem.weight).sum(),
+            (residual**2 @ problem.weight).sum(),
             (self._R**2 @ self._v).sum(),
         )
-        # Sum up the values: targets minus residue would leak the targets by rounding.
+        # Sum up the values: targets minus residual would leak the targets by rounding.
         self._values = np.repeat(first, len(rows), axis=1)
         self._judge(0, self._values)
         constant = np.full((self._offset, self.atoms.n_rows), 1.0 / root)
-        self._wanted = np.concatenate([residue, constant]) * problem.weight
+        self._wanted = np.concatenate([residual, constant]) * problem.weight
         if problem.is_constant(self.errors[0, 0]):
             self.stop_reason = "exact"
 
@@ -120,8 +131,9 @@ class GramPursuit(Steps):
         """Start the pursuit, or check whether it has ended."""
         if self._scores is None:
             assert norms is not None
+            deviations = partial(self.atoms.deviations, weight=self.problem.weight)
             given = correlations, norms, float(self.errors[0, 0])
-            self._scores = Scores(self.problem, *given, self._deviations)
+            self._scores = Scores(self.problem, *given, deviations)
             self._P[: self._offset] = correlations[len(self._R) :]
         if self.n_steps == self.problem.max_steps:
             self.stop_reason = "max_support"
@@ -132,7 +144,7 @@ class GramPursuit(Steps):
         """Take the steps of one round."""
         problem, before = self.problem, self.n_steps
         given = Given(
-            *(self._G, self._D, self._A, self._held_out, self._v),
+            *(self._G, self._D, self._A, self._rows, self._v),
             *(problem.alpha, self._offset, problem.by_norm, problem.tol, scores.floor),
         )
         self.n_steps = take_steps(

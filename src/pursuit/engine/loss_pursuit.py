@@ -1,45 +1,35 @@
 r"""The pursuit under any loss (Fig. 9.4): follow the gradient, then re-optimize.
 
-Letters as in :mod:`.pursuit`. The residue is replaced by minus half the gradient of
-the loss, which for squared loss is the residue. A step chooses an atom, either by its
+Letters as in :mod:`.pursuit`. The residual is replaced by minus half the gradient of
+the loss, which for squared loss is the residual. A step chooses an atom, either by its
 correlation with the gradient ("back-fitting" and "basic", as in the papers) or by the
 decrease that the loss's parabola at the current fit predicts after all coefficients
 are re-optimized ("pre-fitting"). Then the coefficients are optimized by
 :class:`pursuit.engine.backfitting.Newton`.
 
-*The metric.* The parabola weights row i by ``w_i`` times half its curvature.
-Correlations and squared norms in that metric would have to be recomputed at each step,
-in a pass for as many vectors as there are chosen atoms. Therefore the metric is kept
-while the model grows by a quarter; the gradient is always current. For squared loss
-the metric never changes, and the choice is that of Fig. 9.3.
+*The metric* is that of the parabola (see :mod:`.metric`). Correlations and squared
+norms in it would have to be recomputed at each step, in a pass for as many vectors as
+there are chosen atoms. Therefore the metric is kept while the model grows by a quarter;
+the gradient is always current. For squared loss the metric never changes, and the
+choice is that of Fig. 9.3.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from pursuit.path import RefittedPath
 
-from ._loss_loops import append_direction, gains, leave_out, solved
+from ._loss_loops import gains, solved
 from ._scores import NOISE
 from .atoms import Atoms
 from .backfitting import Newton, Objective
+from .candidates import Candidates
+from .metric import Basis, enlarged, is_renewal_due, orthonormal, parabola
 from .problem import Problem, Steps
 from .ties import first_largest
-
-# The metric is renewed when the model has grown by this share, at least by one step.
-GROWTH = 0.25
-
-# Lower limit of a row's curvature, as a share of the mean: without curvature, the
-# parabola would not constrain the row.
-LEAST_CURVATURE = 1e-3
-
-# Cholesky factors are precise enough if each row has at least this share of its square
-# outside the span of those before.
-_LEAST_OUTSIDE = 1e-4
 
 # Initial capacity in steps. It doubles when needed, because work grows with it and few
 # pursuits reach their limit.
@@ -53,34 +43,11 @@ _AT_ONCE = 64
 _DRIFT = 1e-6
 
 
-@dataclass(eq=False)
-class Candidates:
-    """Atoms that may be chosen next, with their squared norms.
-
-    Attributes
-    ----------
-    atoms : ndarray of int
-    norms : ndarray
-        Squared norms in the metric of the choice.
-    e : ndarray
-        Squared norms of their parts outside the known directions, plus the ridge; 0
-        for an atom that lies in the span.
-    """
-
-    atoms: np.ndarray
-    norms: np.ndarray
-    e: np.ndarray
-
-    def leave_out(self, P: np.ndarray) -> None:
-        """Subtract directions with correlations ``P`` from the squared norms."""
-        leave_out(P, self.norms, self.e)
-
-
 class LossPursuit(Steps):
     """One pursuit in progress under any loss; see :class:`.Pursuit`.
 
-    ``C`` holds the constant, if there is one, and the chosen atoms; ``Q`` holds them
-    orthonormalized in the metric, with ``C = tri.T @ Q``.
+    ``basis`` holds the constant, if there is one, and the chosen atoms; ``F`` (T, l +
+    tail) the values of the model.
     """
 
     def __init__(self, atoms: Atoms, problem: Problem):
@@ -89,11 +56,9 @@ class LossPursuit(Steps):
         self._objective = Objective(problem.loss, problem.Y, problem.weight)
         self._newton = Newton(self._objective)
         self.F = np.zeros((n_targets, n_rows))
-        self.C, self.Q = np.zeros((0, n_rows)), np.zeros((0, n_rows))
-        self.tri = np.zeros((0, 0))
+        self.basis = Basis(n_rows)
         self.coefs: list[np.ndarray] = []
         self._coef = np.zeros((n_targets, 0))
-        self._metric = np.zeros(n_rows)
         self._reserve(min(_FIRST_ROOM, problem.max_steps))
         self._open = problem.candidates.copy()
         self._candidates: Candidates | None = None
@@ -104,17 +69,14 @@ class LossPursuit(Steps):
         """Allocate room for ``n_steps``; with a ridge, each has a row on the tail."""
         size = n_steps + self._offset
         width = self.atoms.n_rows + (n_steps if self.problem.alpha > 0 else 0)
+        self.basis.reserve(size, width)
         self.F = enlarged(self.F, len(self.F), width)
-        self.C, self.Q = enlarged(self.C, size, width), enlarged(self.Q, size, width)
-        self.tri = enlarged(self.tri, size, size)
         self._coef = enlarged(self._coef, len(self.F), size)
-        self._metric = enlarged(self._metric[None], 1, width)[0]
-        self._metric[self.atoms.n_rows :] = 1.0
 
-    # Only the papers' criterion needs squared norms under the sample weights.
     @property
-    def needs_norms(self) -> bool:  # type: ignore[override]
-        """Whether squared norms under the sample weights are needed at the start."""
+    def needs_norms(self) -> bool:
+        """Whether weighted squared norms of all atoms are needed at the start."""
+        # Pre-fitting compares atoms in the parabola's metric, not by the weights.
         return not self._is_prefitting
 
     @property
@@ -124,17 +86,17 @@ class LossPursuit(Steps):
     # -- the start -----------------------------------------------------------------
 
     def _begin(self) -> None:
-        problem, objective = self.problem, self._objective
+        problem, objective, basis = self.problem, self._objective, self.basis
         if problem.fit_intercept:
-            objective.rows(self.C)[0] = objective.rows(self.Q)[0] = 1.0
-            self.tri[0, 0] = 1.0
+            objective.rows(basis.C)[0] = objective.rows(basis.Q)[0] = 1.0
+            basis.tri[0, 0] = 1.0
             self._coef[:, 0] = problem.loss.start(problem.Y, problem.weight)
             objective.rows(self.F)[:] = self._coef[:, :1]
         self._scale = objective.value(self.F)
         self._renew_metric()
         if problem.loss.is_convex:
             # Other losses may have their best constant where all rows are given up.
-            self._improve(self.Q[: self._offset], self.tri)
+            self._improve(basis.Q[: self._offset], basis.tri)
             self._renew_metric()
         self._scale = objective.value(self.F)
         self._start_energy = self._energy()
@@ -167,42 +129,27 @@ class LossPursuit(Steps):
 
     def _renew_metric(self) -> bool:
         """Compute the parabola at the current fit; return whether it has changed."""
-        metric = self._parabola()
+        objective = self._objective
+        rows = parabola(
+            objective.loss, objective.Y, objective.rows(self.F), self.problem.weight
+        )
         self._renewed_at = self.n_steps
-        if np.array_equal(metric, self._metric):
-            return False
-        self._metric = metric
-        b = self._basis_size
-        self.Q[:b], R = orthonormal(self.Q[:b], metric)
-        self.tri[:b, :b] = R @ self.tri[:b, :b]
-        self._newton.forget()
-        return True
-
-    def _parabola(self) -> np.ndarray:
-        objective, weight = self._objective, self.problem.weight
-        curvature = objective.loss.weights(objective.Y, objective.rows(self.F))
-        half = 0.5 * curvature.mean(axis=0)
-        least = LEAST_CURVATURE * (half @ weight) / weight.sum()
-        metric = np.ones_like(self._metric)
-        metric[: len(weight)] = weight * np.maximum(half, max(least, 1e-300))
-        return metric
-
-    @property
-    def _is_renewal_due(self) -> bool:
-        grown = self.n_steps - self._renewed_at
-        return grown >= max(1.0, GROWTH * self._renewed_at)
+        has_changed = self.basis.renew(rows, self._basis_size)
+        if has_changed:
+            self._newton.forget()
+        return has_changed
 
     @property
     def _choice_metric(self) -> np.ndarray:
         """The metric in which atoms are compared: the parabola, or the weights."""
         if self._is_prefitting:
-            return self._objective.rows(self._metric[None])[0]
+            return self.basis.metric[: self.atoms.n_rows]
         return self.problem.weight
 
     def _known_directions(self) -> np.ndarray:
         """Return the directions to subtract from norms, orthonormal in the metric."""
         if self._is_prefitting:
-            return self._objective.rows(self.Q[: self._basis_size])
+            return self._objective.rows(self.basis.Q[: self._basis_size])
         weight = self.problem.weight
         return np.full((self._offset, len(weight)), 1.0 / np.sqrt(weight.sum()))
 
@@ -232,9 +179,10 @@ class LossPursuit(Steps):
         if self._pending is not None:
             self._step(*self._pending)
             self._pending = None
+        is_due = self._is_prefitting and is_renewal_due(self.n_steps, self._renewed_at)
         if self.n_steps == self.problem.max_steps:
             self.stop_reason = self.stop_reason or "max_support"
-        elif self._is_prefitting and self._is_renewal_due and self._renew_metric():
+        elif is_due and self._renew_metric():
             self._candidates = None
         if self._candidates is None and self.stop_reason is None:
             self._n_seen = 0
@@ -242,12 +190,12 @@ class LossPursuit(Steps):
 
     def _begin_candidates(self) -> None:
         if self._is_prefitting:
-            norms = self.atoms.squared_norms(self._choice_metric[None])[0]
-            self._set_candidates(norms)
+            squares = self.atoms.squared_norms(self._choice_metric[None])[0]
+            self._set_candidates(squares)
 
-    def _set_candidates(self, norms: np.ndarray) -> None:
+    def _set_candidates(self, squares: np.ndarray) -> None:
         every = np.arange(self.atoms.n_atoms)
-        self._candidates = Candidates(every, norms, norms + self.problem.alpha)
+        self._candidates = Candidates(every, squares, self.problem.alpha)
 
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
@@ -258,26 +206,45 @@ class LossPursuit(Steps):
         if norms is not None:
             self._set_candidates(norms)
         assert self._candidates is not None
-        self._candidates.leave_out(correlations[: self._n_asked])
+        self._leave_out(self._candidates, correlations[: self._n_asked])
         self._n_seen += self._n_asked
         slopes = correlations[self._n_asked :]
         if len(slopes):
             self._choose(self._candidates, slopes)
 
+    def _leave_out(self, among: Candidates, P: np.ndarray) -> None:
+        """Subtract the next known directions, with correlations ``P``, from norms."""
+        if self._offset and self._n_seen == 0:
+            # The constant comes first.
+            deviations = partial(self.atoms.deviations, weight=self._choice_metric)
+            among.leave_out_constant(P[0], self._open[among.atoms], deviations)
+            P = P[1:]
+        among.leave_out(P)
+
     # -- choosing ------------------------------------------------------------------
 
     def _choose(self, among: Candidates, c: np.ndarray) -> None:
         """Choose by the candidates' correlations ``c`` (T, n) with the gradient."""
+        self._subtract_shifts(among, c)
         self._subtract_ridge(among, c)
         is_open, tol = self._open[among.atoms], self.problem.tol
         floor = NOISE**2 * self._start_energy
         while self.stop_reason is None and self._pending is None:
-            gain = gains(c, among.e, among.norms, is_open, tol, floor)
+            gain = gains(c, among.e, among.norms, among.squares, is_open, tol, floor)
             j = int(first_largest(gain))
             if j < 0:
                 self.stop_reason = self._why_none()
             else:
                 self._try(among, j, float(gain[j]))
+
+    def _subtract_shifts(self, among: Candidates, c: np.ndarray) -> None:
+        """Subtract what the means of atoms far from zero contribute.
+
+        It is 0 at the best constant, which is found up to a tolerance only.
+        """
+        if among.shifts.any():
+            constant = self._known_directions()[0]
+            c -= (self._slope @ constant)[:, None] * among.shifts
 
     def _subtract_ridge(self, among: Candidates, c: np.ndarray) -> None:
         """Subtract the ridge's slope, as a chosen atom may be chosen again."""
@@ -296,7 +263,10 @@ class LossPursuit(Steps):
         problem, b, k = self.problem, self._basis_size, int(among.atoms[j])
         self._fetch(k)
         if problem.is_orthogonal:
-            squared, whole = append_direction(self.C, self._metric, b, self.Q, self.tri)
+            squared, whole = self.basis.append(b)
+            if among.is_far[j]:
+                # Its mean does not count: only what is outside the first direction.
+                whole = float((self.basis.tri[self._offset : b + 1, b] ** 2).sum())
             is_outside = squared > problem.tol * whole
             drift = abs(squared - among.e[j]) if self._is_prefitting else 0.0
             if not is_outside or drift > _DRIFT * among.e[j]:
@@ -309,28 +279,29 @@ class LossPursuit(Steps):
     def _fetch(self, k: int) -> None:
         """Write atom ``k``, with its ridge on the tail, after the chosen ones."""
         b, n_rows = self._basis_size, self.atoms.n_rows
-        if b == len(self.C):
+        if b == len(self.basis.C):
             self._reserve(min(2 * self.n_steps, self.problem.max_steps))
-        self.C[b, :n_rows] = self.atoms.values(np.array([k]))[0]
-        self.C[b, n_rows:] = 0.0
+        function = self.basis.C[b]
+        function[:n_rows] = self.atoms.values(np.array([k]))[0]
+        function[n_rows:] = 0.0
         if self.problem.alpha > 0:
             row = self.n_steps
             if not self.problem.is_orthogonal:  # an atom may be chosen again
                 row = [*self.chosen[:row], k].index(k)
-            self.C[b, n_rows + row] = np.sqrt(self.problem.alpha)
+            function[n_rows + row] = np.sqrt(self.problem.alpha)
 
     # -- stepping ------------------------------------------------------------------
 
     def _step(self, k: int, gain: float) -> None:
         """Add atom ``k``, and optimize the coefficients."""
-        n, b = self.n_steps, self._basis_size + 1
+        basis, n, b = self.basis, self.n_steps, self._basis_size + 1
         if self.problem.is_orthogonal and (n + 1) % self.problem.backfit_every == 0:
-            self._improve(self.Q[:b], self.tri)
+            self._improve(basis.Q[:b], basis.tri)
         else:
             # The constant is always optimized: only the other coefficients wait.
             places = [0] * self._offset + [b - 1]
             self._newton.forget()
-            self._improve(*orthonormal(self.C[places], self._metric), places)
+            self._improve(*orthonormal(basis.C[places], basis.metric), places)
             self._newton.forget()
         self.chosen[n], self.gains[n] = k, gain
         # Only a step that is recorded as a whole counts: an interrupt may come.
@@ -382,38 +353,3 @@ class LossPursuit(Steps):
         candidates = (2 * _AT_ONCE + 2 * n_targets + 6) * n_atoms
         values = (2 * _AT_ONCE + 16 * n_targets) * width
         return 8 * (directions + coefs + candidates + values)
-
-
-def enlarged(A: np.ndarray, n: int, m: int) -> np.ndarray:
-    """Return a matrix padded with zeros to shape (n, m)."""
-    out = np.zeros((n, m))
-    out[: A.shape[0], : A.shape[1]] = A
-    return out
-
-
-def orthonormal(C: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``Q`` with rows orthonormal in the metric, and R with ``C = R.T @ Q``.
-
-    If rows of ``C`` are nearly dependent, this is done twice, because one pass does not
-    give orthogonality to working precision.
-    """
-    Z = C * np.sqrt(metric)
-    L = _cholesky(Z @ Z.T)
-    if L is not None:
-        return np.linalg.inv(L) @ C, L.T
-    R = np.asarray(np.linalg.qr(Z.T, mode="r"))
-    R = R * np.where(np.diag(R) < 0, -1.0, 1.0)[:, None]
-    Q, again = orthonormal(solve_triangular(R, C, trans="T"), metric)
-    return Q, again @ R
-
-
-def _cholesky(G: np.ndarray) -> np.ndarray | None:
-    """Return the lower triangle L with ``G = L @ L.T`` if it is precise, else None.
-
-    It mostly is, as the directions were orthonormal in the metric before.
-    """
-    try:
-        L = np.linalg.cholesky(G)
-    except np.linalg.LinAlgError:
-        return None
-    return L if np.all(np.diag(L) ** 2 > _LEAST_OUTSIDE * np.diag(G)) else None

@@ -177,15 +177,11 @@ class MomentPursuit(GramPursuit):
         Position of the problem's targets among those of the moments.
     """
 
-    needs_norms = False
-
     def __init__(
         self, atoms: Atoms, problem: Problem, moments: Moments, which: slice
     ) -> None:
         # The held-out error comes from inner products, not from values on rows.
-        fitted_only = replace(problem, held_out=np.zeros(len(problem.weight)))
-        super().__init__(atoms, fitted_only, moments)
-        self.problem = problem
+        super().__init__(atoms, problem, moments, rows=np.arange(0))
         self._fitted, self._elsewhere = moments.of_targets(which)
         self.errors[0, 1] = self._elsewhere.targets.sum()
         self._coefs = np.zeros((problem.max_steps + self._offset, len(problem.Y)))
@@ -198,6 +194,11 @@ class MomentPursuit(GramPursuit):
         self._wanted = self._wanted[:0]
         if self.stop_reason is None:
             self.advance(first, fitted.atoms.diagonal().copy())
+
+    @property
+    def needs_norms(self) -> bool:
+        """Whether squared norms of all atoms are needed: the moments have them."""
+        return False
 
     def propose(self) -> np.ndarray:
         """Take some steps; no correlations are requested."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -17,9 +18,6 @@ _CONSTANT = 1e-14
 
 # Attributes that a released pursuit keeps.
 _RECORDED = ("problem", "n_steps", "chosen", "gains", "errors", "judged", "stop_reason")
-
-# Number of atoms whose values are looked at together.
-_AT_ONCE = 64
 
 METHODS = ("pre-fitting", "back-fitting", "basic")
 
@@ -84,7 +82,7 @@ class Problem:
     @property
     def is_least_squares(self) -> bool:
         """Whether :class:`.Pursuit` can solve the problem."""
-        return type(self.loss) is Squared and (
+        return self.loss.has_closed_form and (
             self.backfit_every == 1 or not self.is_orthogonal
         )
 
@@ -96,12 +94,12 @@ class Problem:
         return first + rest / self.weight.sum()
 
     def is_constant(self, squared: float) -> bool:
-        """Whether the squared residue of the constant model is only round-off."""
+        """Whether the squared residual of the constant model is only round-off."""
         whole = float(((self.Y**2) @ self.weight).sum())
         return squared <= _CONSTANT**2 * whole
 
 
-class Steps:
+class Steps(ABC):
     """The steps of a pursuit in progress.
 
     Attributes
@@ -118,9 +116,6 @@ class Steps:
     stop_reason : str or None
     """
 
-    # Whether weighted squared norms of all atoms are needed at the start.
-    needs_norms = True
-
     def __init__(self, atoms: Atoms, problem: Problem) -> None:
         self.atoms, self.problem = atoms, problem
         n_max = problem.max_steps
@@ -134,6 +129,11 @@ class Steps:
         self._held_out = np.flatnonzero(problem.held_out)
 
     @property
+    def needs_norms(self) -> bool:
+        """Whether weighted squared norms of all atoms are needed at the start."""
+        return True
+
+    @property
     def needs_image(self) -> bool:
         """Whether an image of the atoms is needed, made in the same pass."""
         return False
@@ -143,23 +143,23 @@ class Steps:
         return self.n_steps + self._offset
 
     @property
+    @abstractmethod
     def work(self) -> float:
         """Approximate number of operations of a proposal."""
-        raise NotImplementedError
 
+    @abstractmethod
     def propose(self) -> np.ndarray:
         """Return the vectors (m, l) whose correlations with all atoms are needed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
-        """Continue with these correlations."""
-        raise NotImplementedError
+        """Continue with these correlations, and at the start with squared norms."""
 
+    @abstractmethod
     def path(self) -> Path:
         """Return a copy of the path so far."""
-        raise NotImplementedError
 
     def _orthogonal_path(
         self, triangle: np.ndarray, loads: np.ndarray, errors: np.ndarray
@@ -179,19 +179,6 @@ class Steps:
             stop_reason=self.stop_reason or "unfinished",
             means=problem.means if problem.fit_intercept else None,
         )
-
-    def _deviations(self, index: np.ndarray) -> np.ndarray:
-        """Return the squared norms of some atoms around their means."""
-        weight = self.problem.weight
-        out = np.empty(len(index))
-        for start in range(0, len(index), _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
-            A = self.atoms.values(index[some])
-            # Twice, because a mean of large values is rounded.
-            for _ in range(2):
-                A -= (A @ weight / weight.sum())[:, None]
-            out[some] = (A * A) @ weight
-        return out
 
     def take_back(self, n_steps: int) -> None:
         """Undo the steps after ``n_steps``, and end the pursuit."""

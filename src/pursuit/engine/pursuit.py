@@ -7,7 +7,7 @@ products of functions on the rows are weighted, :math:`\langle u, v\rangle =
 so that held-out predictions along the whole path come at no extra cost.
 
 For each candidate two numbers suffice (Fig. 9.3 rewrites all of ``D`` instead):
-``c[t, k]``, its correlation with the residue of target ``t``, and ``e[k]``, the
+``c[t, k]``, its correlation with the residual of target ``t``, and ``e[k]``, the
 squared norm of its part outside the span. When the unit direction ``q`` is added, with
 ``a = <q, R>`` and ``p = A q``: ``c -= a p`` and ``e -= p**2``.
 
@@ -25,16 +25,17 @@ chosen atom is ``sqrt(alpha)`` at row n and 0 elsewhere. These rows are the tail
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from pursuit.path import OrthogonalPath
-
 from ._foresight import LOOKS, MOST, Foresight
-from ._loops import inner, reduce_residue, take_out_span
+from ._loops import inner, take_out_span
 from ._scores import Scores
 from .atoms import Atoms
+from .directions import DirectionSteps
 from .image import Image
-from .problem import Problem, Steps
+from .problem import Problem
 
 # If projecting out the span leaves less than this share of an atom's squared length,
 # precision was lost, and the projection is repeated.
@@ -51,38 +52,30 @@ _TINY = float(np.finfo(np.float64).tiny)
 _FEWEST = 4
 
 
-class Pursuit(Steps):
+class Pursuit(DirectionSteps):
     """One pursuit in progress under squared loss.
 
     ``propose`` returns vectors, the driver correlates them with all atoms, and
     ``advance`` takes the steps that these correlations allow. Thus several pursuits
     over one dictionary share each pass (see :func:`.running.run`).
 
-    After any number of steps ``n``, ``Q[:b]`` (``b = n`` plus the constant) holds the
-    orthonormal directions as functions on all rows, ``loads[:b]`` their coefficients
-    and ``tri[:b, :b]`` the triangle with ``atoms = tri.T @ Q``.
+    Parameters
+    ----------
+    atoms : Atoms
+    problem : Problem
+        Least-squares problem.
+    speculate : bool
+        Whether to foresee steps, or to take one step per pass.
     """
 
     def __init__(self, atoms: Atoms, problem: Problem, speculate: bool = True):
         super().__init__(atoms, problem)
         self._speculate = speculate
-        n_targets, n_rows = problem.Y.shape
-        n_max = problem.max_steps
-        tail = n_max if problem.alpha > 0 and problem.is_orthogonal else 0
-        size = n_max + self._offset
-        self._w = np.concatenate([problem.weight, np.ones(tail)])
-        self.Q = np.zeros((size, n_rows + tail))
-        self.R = np.zeros((n_targets, n_rows + tail))
-        self.R[:, :n_rows] = problem.Y
-        self.loads = np.zeros((size, n_targets))
-        self.tri = np.zeros((size, size))
-        self._squared_y = 0.0
         self._n_ahead = _FEWEST
         self._image: Image | None = None
         self._foreseen: list[int] = []
         self._n_right = 0
         self._started = False
-        self._begin_residue()
 
     @property
     def needs_image(self) -> bool:
@@ -91,27 +84,11 @@ class Pursuit(Steps):
 
     # -- the start -----------------------------------------------------------------
 
-    def _begin_residue(self) -> None:
-        problem = self.problem
-        constant, load = np.zeros_like(self.R[0]), np.zeros(len(self.R))
-        if problem.fit_intercept:
-            root = np.sqrt(problem.weight.sum())
-            constant[: self.atoms.n_rows] = 1.0 / root
-            load = inner(self.R, constant, self._w)
-            self.Q[0], self.loads[0], self.tri[0, 0] = constant, load, root
-        self.errors[0] = reduce_residue(
-            self.R, constant, load, problem.weight, problem.held_out
-        )
-        self._squared_y = self.errors[0, 0]
-        self._values = np.zeros((len(self.R), len(self._held_out)))
-        self._judge_change(0, constant, load)
-        if problem.is_constant(self._squared_y):
-            self.stop_reason = "exact"
-
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
         """Initialize the scores from the first correlations and the squared norms."""
+        deviations = partial(self.atoms.deviations, weight=self.problem.weight)
         given = first, norms, self._squared_y
-        self._scores = Scores(self.problem, *given, self._deviations)
+        self._scores = Scores(self.problem, *given, deviations)
         # The first image is that of the whole atoms.
         self._imaged = norms
         n_known = len(self.Q) if self.problem.is_orthogonal else self._offset
@@ -156,11 +133,6 @@ class Pursuit(Steps):
         n, self._n_right = len(self._foreseen), n_taken
         wanted = 2 * n if n_taken == n else (n + n_taken) // 2
         self._n_ahead = min(max(wanted, _FEWEST), MOST)
-
-    def _why_none(self) -> str:
-        if self.errors[self.n_steps, 0] <= 1e-24 * self._squared_y:
-            return "exact"
-        return "exhausted"
 
     # -- foreseeing ----------------------------------------------------------------
 
@@ -275,33 +247,7 @@ class Pursuit(Steps):
         self._P[b] = p
         return True
 
-    def _record(self, k: int, u: np.ndarray, a: np.ndarray, gain: float) -> None:
-        problem, n = self.problem, self.n_steps
-        self.loads[self._basis_size] = a
-        self.errors[n + 1] = reduce_residue(
-            self.R, u, a, problem.weight, problem.held_out
-        )
-        self.chosen[n] = k
-        self.gains[n] = gain
-        self._judge_change(n + 1, u, a)
-
-    def _judge_change(self, size: int, u: np.ndarray, a: np.ndarray) -> None:
-        """Judge the held-out values after a change by ``a`` times ``u``.
-
-        The values are summed up: targets minus residue would leak the targets by
-        rounding.
-        """
-        if self.problem.judge is not None:
-            self._values += a[:, None] * u[self._held_out]
-            self._judge(size, self._values)
-
-    # -- the result ----------------------------------------------------------------
-
-    def path(self) -> OrthogonalPath:
-        """Return a copy of the path so far."""
-        n, b = self.n_steps, self._basis_size
-        triangle = self.tri[:b, :b].copy()
-        return self._orthogonal_path(triangle, self.loads[:b], self.errors[: n + 1, 0])
+    # -- memory --------------------------------------------------------------------
 
     @staticmethod
     def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:

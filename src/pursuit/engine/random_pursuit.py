@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ._loops import inner
-from ._scores import NOISE
+from ._scores import NOISE, centered_squares
 from .atoms import Atoms
-from .loss_pursuit import Candidates, LossPursuit
+from .candidates import Candidates
+from .directions import DirectionSteps
+from .loss_pursuit import LossPursuit
 from .problem import Problem
-from .pursuit import Pursuit
 from .ties import first_largest
 
 
@@ -19,15 +20,13 @@ def _drawn(is_left: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.sort(rng.choice(left, min(n, len(left)), replace=False))
 
 
-class RandomPursuit(Pursuit):
+class RandomPursuit(DirectionSteps):
     """A pursuit under squared loss with a few new random candidates at each step.
 
     The best of 59 random candidates is, with 95 % certainty, one of the best 5 % of
     all (§9.4.1). There is no pass over the dictionary: each step evaluates only the
     atoms it draws.
     """
-
-    needs_norms = False
 
     def __init__(
         self,
@@ -36,9 +35,19 @@ class RandomPursuit(Pursuit):
         n_candidates: int,
         rng: np.random.Generator,
     ):
-        super().__init__(atoms, problem, speculate=False)
+        super().__init__(atoms, problem)
         self._n_candidates, self._rng = n_candidates, rng
         self._left = problem.candidates.copy()
+
+    @property
+    def needs_norms(self) -> bool:
+        """Whether squared norms of all atoms are needed: those drawn suffice."""
+        return False
+
+    @property
+    def work(self) -> float:
+        """Approximate number of operations of a proposal: nothing is proposed."""
+        return 0.0
 
     def propose(self) -> np.ndarray:
         """Return no vectors: only the atoms drawn are needed."""
@@ -83,7 +92,7 @@ class RandomPursuit(Pursuit):
         self.n_steps += 1
 
     def _correlation(self, u: np.ndarray, k: int) -> np.ndarray:
-        """Return the direction's correlation with the (penalized) residue."""
+        """Return the direction's correlation with the (penalized) residual."""
         c = inner(self.R, u, self._w)
         if self.problem.is_orthogonal or not self.problem.alpha:
             return c
@@ -99,10 +108,7 @@ class RandomPursuit(Pursuit):
         problem = self.problem
         U = np.zeros((len(drawn), self.Q.shape[1]))
         U[:, : self.atoms.n_rows] = self.atoms.values(drawn)
-        # Norms are those of the centered atoms, as in all methods.
-        const = (U * self._w) @ self.Q[: self._offset].T
-        norms = np.einsum("ij,ij,j->i", U, U, self._w) - (const**2).sum(axis=1)
-        norms += problem.alpha
+        norms = self._centered_squares(drawn, U) + problem.alpha
         U, h = self._orthogonalize(U)
         U, more = self._orthogonalize(U)
         h += more
@@ -117,6 +123,17 @@ class RandomPursuit(Pursuit):
         if i < 0:
             return None
         return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
+
+    def _centered_squares(self, drawn: np.ndarray, U: np.ndarray) -> np.ndarray:
+        """Return the atoms' squared norms, around the mean if there is a constant."""
+        squares = np.einsum("ij,ij,j->i", U, U, self._w)
+        if not self.problem.fit_intercept:
+            return squares
+        p = (U * self._w) @ self.Q[0]
+        weight, every = self.problem.weight, np.ones(len(drawn), dtype=bool)
+        return centered_squares(
+            squares, p, every, lambda few: self.atoms.deviations(drawn[few], weight)
+        )
 
     def _orthogonalize(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Project the span out of the rows of ``U``; return also the coefficients."""
@@ -139,7 +156,10 @@ class RandomLossPursuit(LossPursuit):
         self._n_candidates, self._rng = n_candidates, rng
         super().__init__(atoms, problem)
 
-    needs_norms = False
+    @property
+    def needs_norms(self) -> bool:
+        """Whether squared norms of all atoms are needed: those drawn suffice."""
+        return False
 
     def propose(self) -> np.ndarray:
         """Complete the last step; no vectors are needed."""
@@ -167,7 +187,6 @@ class RandomLossPursuit(LossPursuit):
 
     def _look_at(self, drawn: np.ndarray) -> None:
         A, metric = self.atoms.values(drawn), self._choice_metric
-        norms = (A * A) @ metric
-        among = Candidates(drawn, norms, norms + self.problem.alpha)
-        among.leave_out((self._known_directions() * metric) @ A.T)
+        among = Candidates(drawn, (A * A) @ metric, self.problem.alpha)
+        self._leave_out(among, (self._known_directions() * metric) @ A.T)
         self._choose(among, self._slope @ A.T)

@@ -2,7 +2,7 @@ r"""Losses that a pursuit can minimize.
 
 A loss is pointwise in the target y and the prediction f; it knows neither kernels nor
 data. Losses for classification are functions of the margin :math:`m = y f` with
-targets y of -1 and +1, most losses for regression functions of the residue
+targets y of -1 and +1, most losses for regression functions of the residual
 :math:`r = y - f`.
 
 Your own loss is a class with ``value`` and ``gradient`` (or, for a function of the

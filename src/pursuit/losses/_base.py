@@ -83,6 +83,14 @@ class Loss(BaseEstimator):
         """Whether outputs must be fitted together: `coupling` is defined."""
         return type(self).coupling is not Loss.coupling
 
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether the best coefficients have a closed form: for `Squared` itself only.
+
+        Subclasses of it may override anything, so they are fitted by iterations.
+        """
+        return False
+
     def reduced(self, theta: np.ndarray) -> np.ndarray:
         """Return coefficients (T, b) without the part that does not change the loss."""
         return theta

@@ -1,4 +1,4 @@
-"""Losses for regression: most are functions of the residue r = y - f."""
+"""Losses for regression: most are functions of the residual r = y - f."""
 
 from __future__ import annotations
 
@@ -28,8 +28,13 @@ class Squared(Loss):
 
     fits_classes = True
 
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether the best coefficients have a closed form: not in a subclass."""
+        return type(self) is Squared
+
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the squared residue."""
+        """Return the squared residual."""
         return (y - f) ** 2
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
@@ -55,7 +60,7 @@ class Absolute(_RobustLoss):
     Parameters
     ----------
     smoothing : float or None, default=None
-        Size of the residue below which the loss is a parabola. None is a twentieth of
+        Size of the residual below which the loss is a parabola. None is a twentieth of
         the spread of the targets.
     """
 
@@ -95,7 +100,7 @@ class Huber(_RobustLoss):
     Parameters
     ----------
     delta : float or None, default=None
-        Size of the residue beyond which the loss is linear. None is half of the spread
+        Size of the residual beyond which the loss is linear. None is half of the spread
         of the targets.
     """
 
@@ -132,14 +137,14 @@ class Huber(_RobustLoss):
 class Quantile(Loss):
     """Pinball loss with a smoothed tip: fits a quantile of y given x.
 
-    ``quantile * r`` for positive residues, ``(quantile - 1) * r`` for negative ones.
+    ``quantile * r`` for positive residuals, ``(quantile - 1) * r`` for negative ones.
 
     Parameters
     ----------
     quantile : float, default=0.5
         Quantile to fit, between 0 and 1; 0.5 is half of :class:`Absolute`.
     smoothing : float or None, default=None
-        Size of the residue below which the loss is a parabola. None is a twentieth of
+        Size of the residual below which the loss is a parabola. None is a twentieth of
         the spread of the targets.
     """
 

@@ -270,10 +270,11 @@ def test_a_finished_pursuit_is_left_alone():
     atoms = atoms_of(D)
     pursuit = Pursuit(atoms, problem_of(D, Y, 5))
     run(atoms, [pursuit])
-    before = pursuit.path()
+    before, n_passes = pursuit.path(), atoms.n_passes
     run(atoms, [pursuit])
     run(atoms, [])
     assert pursuit.path().atoms.tolist() == before.atoms.tolist()
+    assert atoms.n_passes == n_passes
 
 
 # -- laws --------------------------------------------------------------------------

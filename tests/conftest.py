@@ -5,7 +5,13 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    make_friedman1,
+)
 from sklearn.preprocessing import scale
 
 from pursuit import _interrupts
@@ -60,6 +66,13 @@ def sinc():
 
 
 @pytest.fixture(scope="session")
+def regression():
+    """Friedman's function: (X, y) with X standardized, 90 rows, 5 columns."""
+    X, y = make_friedman1(90, n_features=5, noise=0.3, random_state=0)
+    return read_only(scale(X), y)
+
+
+@pytest.fixture(scope="session")
 def diabetes():
     """Regression: (X, y) standardized, 442 rows, 10 columns."""
     X, y = load_diabetes(return_X_y=True)
@@ -78,3 +91,12 @@ def iris():
     """Three classes: (X, y) with X standardized, 150 rows, 4 columns."""
     X, y = load_iris(return_X_y=True)
     return read_only(scale(X), y)
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """(X, y, Xt, yt): 300 and 120 images of 8 x 8 pixels in [0, 1]."""
+    X, y = load_digits(return_X_y=True)
+    # Grey values are whole numbers: a little noise, lest neighbors be equally far.
+    X = X / 16 + 1e-3 * np.random.default_rng(0).standard_normal(X.shape)
+    return read_only(X[:300], y[:300], X[300:420], y[300:420])

@@ -91,6 +91,10 @@ def test_recomputed_blocks_change_nothing(rng):
         for memory in (None, "6 MiB")
     )
     assert stored.support_.tolist() == blocks.support_.tolist()
+    for ours, theirs in zip(
+        stored.transform(X, Y), blocks.transform(X, Y), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, atol=1e-7)
     with pytest.raises(ValueError, match="max_memory allows 1 MiB"):
         SparseKernelCCA(max_support=15, max_memory="1 MiB").fit(X, Y)
 

@@ -14,19 +14,24 @@ PAGES = sorted(
     + [ROOT / "README.md"]
 )
 NAMES = [path.stem for path in PAGES]
+# Each block of these pages can be copied by itself; elsewhere, one continues another.
+STAND_ALONE = ("components", "densities")
 PUBLIC = "bounds components datasets dictionaries functions kernels losses neighbors"
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
 
-def python_lines(page):
-    """Return the lines of a page, all but those of its Python blocks made empty."""
-    lines, is_python = [], False
-    for line in page.read_text("utf-8").splitlines():
-        if line.startswith("```"):
-            is_python = line == "```python"
-            line = ""
-        lines.append(line if is_python else "")
-    return lines
+def python_blocks(page):
+    """Yield the Python blocks of a page, each with empty lines for all that is not."""
+    lines = page.read_text("utf-8").splitlines()
+    block = None
+    for number, line in enumerate(lines):
+        if line == "```python":
+            block = [""] * len(lines)
+        elif line.startswith("```") and block is not None:
+            yield block
+            block = None
+        elif block is not None:
+            block[number] = line
 
 
 def words(text):
@@ -46,32 +51,35 @@ def tolerance(figure):
     return 0.05 * value if value > 1 else min(0.02, 0.2 * value)
 
 
-def run(lines, name):
-    """Run lines of Python; return what was printed at each, by its number."""
+def run(block, name, names):
+    """Run a block; return what was printed at each line, by its number."""
     printed = defaultdict(list)
 
     def note(*values):
         printed[sys._getframe(1).f_lineno].append(" ".join(map(str, values)))
 
-    exec(compile("\n".join(lines), name, "exec"), {"print": note})
+    names["print"] = note
+    exec(compile("\n".join(block), name, "exec"), names)
     return printed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_examples_print_what_they_say(page):
     """``print(...)  # text`` prints the text; its numbers may differ a little."""
-    lines = python_lines(page)
-    printed = run(lines, page.name)
-    for number, texts in printed.items():
-        _, says, stated = lines[number - 1].partition(")  # ")
-        assert says, f"{page.name}:{number} prints {texts}, and does not say so"
-        (text,) = texts
-        assert words(text) == words(stated)
-        values, figures = map(NUMBER.findall, (text, stated))
-        for value, figure in zip(values, figures, strict=True):
-            assert float(value) == pytest.approx(
-                float(figure), rel=0, abs=tolerance(figure)
-            ), f"{page.name}:{number} prints {text}"
+    names = {}
+    for block in python_blocks(page):
+        if page.stem in STAND_ALONE:
+            names.clear()
+        for number, texts in run(block, page.name, names).items():
+            _, says, stated = block[number - 1].partition(")  # ")
+            assert says, f"{page.name}:{number} prints {texts}, and does not say so"
+            (text,) = texts
+            assert words(text) == words(stated)
+            values, figures = map(NUMBER.findall, (text, stated))
+            for value, figure in zip(values, figures, strict=True):
+                assert float(value) == pytest.approx(
+                    float(figure), rel=0, abs=tolerance(figure)
+                ), f"{page.name}:{number} prints {text}"
 
 
 @pytest.mark.parametrize(
@@ -80,17 +88,6 @@ def test_examples_print_what_they_say(page):
 )
 def test_figures_that_differ_much_are_wrong(figure, nearest_that_fails):
     assert abs(float(figure) - nearest_that_fails) > tolerance(figure)
-
-
-@pytest.mark.parametrize("page", ["bounds", "components", "densities"])
-def test_blocks_stand_alone(page):
-    """Each block of these pages runs by itself; what it claims, it asserts."""
-    text = (ROOT / f"docs/{page}.md").read_text("utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert blocks
-    for block in blocks:
-        assert "assert " in block
-        run(block.splitlines(), page)
 
 
 @pytest.mark.parametrize("name", PUBLIC.split())

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import time
 from functools import partial
 
 import numpy as np
@@ -27,10 +26,8 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pursuit import KMPClassifier, KMPRegressor, _interrupts
+from pursuit import KMPClassifier, KMPRegressor
 from pursuit.dictionaries import Features, Transformed
-from pursuit.engine import gram_pursuit, running
-from pursuit.fitting import engines, procedure
 from pursuit.kernels import Gaussian, Linear
 from pursuit.path import SeparatePaths
 
@@ -38,15 +35,6 @@ ESTIMATORS = [KMPRegressor, KMPClassifier]
 # One width and one ridge: enough for all that is not about their choice.
 FIXED = {"gamma": 0.1, "alpha": 1e-3}
 FAST = {**FIXED, "selection": None, "max_support": 12}
-
-
-@pytest.fixture(scope="module")
-def regression():
-    X, y = make_friedman1(90, n_features=5, noise=0.3, random_state=0)
-    X = StandardScaler().fit_transform(X)
-    X.setflags(write=False)
-    y.setflags(write=False)
-    return X, y
 
 
 @pytest.fixture(scope="module")
@@ -539,6 +527,21 @@ def test_basic_may_use_fewer_points_than_steps(sinc):
     assert len(np.unique(model.support_)) == model.n_support_
 
 
+def test_why_a_path_ends_where_candidates_do(regression):
+    X, y = regression
+    how = {"selection": None, "alpha": 1e-3, "gamma": 0.1}
+    model = KMPRegressor(max_support=len(X) + 10, **how).fit(X, y)
+    assert model.stop_reason_.startswith("complete: every candidate")
+    assert model.path_.stop_reason == "complete"
+    few = KMPRegressor(max_support=40, n_candidates=15, **how).fit(X, y)
+    assert few.n_support_ == 15
+    assert few.stop_reason_.startswith("complete")
+    some = KMPRegressor(max_support=10, **how).fit(X, y)
+    assert some.stop_reason_.startswith("max_support")
+    chosen = KMPRegressor(max_support=60).fit(X, y)
+    assert chosen.stop_reason_.startswith(chosen.path_.stop_reason)
+
+
 # -- weights -----------------------------------------------------------------------
 
 
@@ -688,241 +691,6 @@ def test_verbose_without_tqdm(regression, capfd, monkeypatch):
     assert re.search(r"12/12 loss", capfd.readouterr().err)
 
 
-def test_an_interrupt_leaves_a_model_and_a_warning(regression):
-    X, y = regression
-    calls = []
-
-    def kernel(A, B):
-        calls.append(len(A))
-        if len(calls) > 12:
-            raise KeyboardInterrupt
-        return rbf_kernel(A, B, gamma=0.1)
-
-    how = {"selection": None, "alpha": 1e-3, "max_support": 60}
-    model = KMPRegressor(kernel, redraw_candidates=True, n_candidates=5, **how)
-    with pytest.warns(UserWarning, match="interrupted after [1-9]"):
-        model.fit(X, y)
-    assert model.stop_reason_.startswith("interrupted")
-    calls.clear()
-    assert 1 <= model.n_support_ < 60
-    assert np.all(np.isfinite(model.predict(X)))
-
-
-def test_an_interrupt_before_the_first_step_is_an_ordinary_one(regression, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pursuit.engine.running._initial_norms", interrupted)
-    model = KMPRegressor(selection=None, gamma=0.1, alpha=1e-3)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*regression)
-    assert not hasattr(model, "dual_coef_")
-
-
-class Interrupting:
-    """Calls a function, and interrupts at one of the calls."""
-
-    def __init__(self, function, at):
-        self.function, self.at, self.n_calls = function, at, 0
-
-    def __call__(self, *args, **how):
-        self.n_calls += 1
-        if self.n_calls == self.at:
-            raise KeyboardInterrupt
-        return self.function(*args, **how)
-
-
-# Where a fit with a search may be: inside pursuits, and between them.
-PLACES = {
-    "steps": (gram_pursuit, "take_steps"),
-    "norms": (running, "_initial_norms"),
-    "products": (engines, "_gram"),
-}
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_an_interrupt_at_any_moment_of_a_search_leaves_a_model(
-    regression, monkeypatch, place
-):
-    X, y = regression
-    model = KMPRegressor(max_support=20)
-    module, name = PLACES[place]
-    whole = Interrupting(getattr(module, name), at=0)
-    monkeypatch.setattr(module, name, whole)
-    model.fit(X, y)
-    # The first call is before any step; steps are taken in threads too, hence twice.
-    first = 1 + 2 * 10 if place == "steps" else 2
-    assert whole.n_calls > first
-    for at in np.unique(np.linspace(first, whole.n_calls, 5).astype(int)):
-        monkeypatch.setattr(module, name, Interrupting(whole.function, at))
-        monkeypatch.setattr(_interrupts, "_latest", [-np.inf])
-        with pytest.warns(UserWarning, match="interrupted"):
-            model.fit(X, y)
-        assert model.n_support_ > 0
-        assert np.isfinite(model.predict(X)).all()
-
-
-def test_an_interrupt_of_the_first_trial_leaves_its_curves(regression, monkeypatch):
-    def steps(*args):
-        n = take_steps(*args)
-        if n >= 12:
-            raise KeyboardInterrupt
-        return n
-
-    take_steps = gram_pursuit.take_steps
-    monkeypatch.setattr(gram_pursuit, "take_steps", steps)
-    monkeypatch.setattr(gram_pursuit, "_ROUND", 4)
-    with pytest.warns(UserWarning, match="search was interrupted"):
-        model = KMPRegressor(max_support=50).fit(*regression)
-    assert 0 < model.n_support_ <= 12
-    assert len(model.search_) == 1
-    assert model.stop_reason_.startswith("interrupted")
-
-
-def test_an_interrupt_between_search_and_model(regression, monkeypatch):
-    wanted = KMPRegressor(max_support=20).fit(*regression)
-    monkeypatch.setattr(procedure, "run", Interrupting(procedure.run, at=1))
-    with pytest.warns(UserWarning, match="interrupted after its search"):
-        model = KMPRegressor(max_support=20).fit(*regression)
-    np.testing.assert_array_equal(model.support_, wanted.support_)
-
-
-def test_two_interrupts_end_a_search(regression, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(_interrupts, "_latest", [time.monotonic()])
-    monkeypatch.setattr(gram_pursuit, "take_steps", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        KMPRegressor(max_support=20).fit(*regression)
-
-
-def test_interrupts_of_compiled_functions_are_interrupts():
-    def unpack():
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt as error:
-            raise SystemError("returned a result with an exception set") from error
-
-    def call():
-        try:
-            unpack()
-        except SystemError as error:
-            raise SystemError("returned a result with an exception set") from error
-
-    for compiled in (unpack, call):
-        with pytest.raises(KeyboardInterrupt), _interrupts.plain_interrupts():
-            compiled()
-    with pytest.raises(SystemError), _interrupts.plain_interrupts():
-        raise SystemError
-
-
-def test_why_a_path_ends_where_candidates_do(regression):
-    X, y = regression
-    how = {"selection": None, "alpha": 1e-3, "gamma": 0.1}
-    model = KMPRegressor(max_support=len(X) + 10, **how).fit(X, y)
-    assert model.stop_reason_.startswith("complete: every candidate")
-    assert model.path_.stop_reason == "complete"
-    few = KMPRegressor(max_support=40, n_candidates=15, **how).fit(X, y)
-    assert few.n_support_ == 15
-    assert few.stop_reason_.startswith("complete")
-    some = KMPRegressor(max_support=10, **how).fit(X, y)
-    assert some.stop_reason_.startswith("max_support")
-    chosen = KMPRegressor(max_support=60).fit(X, y)
-    assert chosen.stop_reason_.startswith(chosen.path_.stop_reason)
-
-
-# -- callbacks ---------------------------------------------------------------------
-
-
-class Recorder:
-    """Scores the model after each step; asks to stop at one of them."""
-
-    def __init__(self, X, y, stop_at=None):
-        self.X, self.y, self.stop_at = X, y, stop_at
-        self.sizes, self.scores, self.events = [], [], []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        if context.task_name != "step":
-            self.events.append("end")
-            return False
-        self.sizes.append(fitted_estimator.n_support_)
-        self.scores.append(fitted_estimator.score(self.X, self.y))
-        return fitted_estimator.n_support_ == self.stop_at
-
-
-@pytest.fixture
-def callbacks():
-    return pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9")
-
-
-@pytest.mark.usefixtures("callbacks")
-def test_a_callback_sees_every_step(regression):
-    X, y = regression
-    recorder = Recorder(X, y)
-    model = KMPRegressor(**FAST).set_callbacks(recorder).fit(X, y)
-    assert recorder.sizes == list(range(1, 13))
-    wanted = [model.truncate(n).score(X, y) for n in range(1, 13)]
-    np.testing.assert_allclose(recorder.scores, wanted)
-    assert recorder.events == ["setup", "end", "teardown"]
-
-
-@pytest.mark.usefixtures("callbacks")
-@pytest.mark.parametrize("selection", [None, "cv"])
-def test_a_callback_may_stop(case, selection):
-    make, X, y = case
-    recorder = Recorder(X, y)
-    model = make(**{**FAST, "selection": selection}).set_callbacks(recorder)
-    stages = []
-
-    def stop(estimator, context, *, fitted_estimator=None):
-        if context.task_name == "step":
-            stages.append(fitted_estimator.n_iter_)
-        return len(stages) == 4
-
-    recorder.on_fit_task_end = stop
-    model.fit(X, y)
-    assert stages == [1, 2, 3, 4]
-    assert model.n_iter_ == len(model.path_) == 4
-    assert model.stop_reason_.startswith("callback")
-    if not isinstance(model.path_, SeparatePaths):
-        n = 4 if selection is None else model.n_support_
-        assert model.n_support_ == n <= 4
-        np.testing.assert_array_equal(
-            model.support_, make(**FAST).fit(X, y).support_[:n]
-        )
-
-
-def test_scikit_learns_monitor_scores_every_step(regression, callbacks):
-    X, y = regression
-    monitor = callbacks.ScoringMonitor(scoring="r2")
-    KMPRegressor(**FAST).set_callbacks(monitor).fit(X, y)
-    rows = monitor.get_logs(select="most_recent").data
-    scores = [row["r2"] for row in rows if row["task_name"] == "step"]
-    assert len(scores) == 12
-    assert scores[-1] > scores[0]
-
-
-def test_monitors_do_not_weigh_classes(callbacks):
-    X, y = make_friedman1(80, noise=3.0, random_state=0)
-    y = np.where(y > np.quantile(y, 0.7), "p", "n")
-    monitor = callbacks.ScoringMonitor(scoring="accuracy")
-    model = KMPClassifier(class_weight={"p": 10.0, "n": 1.0}, **FAST)
-    model.set_callbacks(monitor).fit(X, y)
-    rows = monitor.get_logs(select="most_recent").data
-    scores = [row["accuracy"] for row in rows if row["task_name"] == "step"]
-    np.testing.assert_allclose(scores, list(model.staged_score(X, y)))
-
-
 # -- options that meet others, or unusual data -------------------------------------
 
 
@@ -939,6 +707,26 @@ def test_functions_far_from_zero(method, alpha):
     model = KMPRegressor(dictionary=Features(), **how).fit(constant, X[:, 0] - 1e8)
     assert 2 not in model.support_
     assert model.path_.errors[1:].max() < 1e-8
+
+
+@pytest.mark.parametrize("constant", [0.1, -1 / 3, 1e9 + 0.7, 0.0])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_a_constant_target_is_predicted_exactly(regression, constant, is_weighted):
+    X, _ = regression
+    y = np.full(len(X), constant)
+    weight = np.linspace(0, 1, len(X)) if is_weighted else None
+    model = KMPRegressor(max_support=8, cv=3, **FIXED).fit(X, y, weight)
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert model.score(X, y) == 1.0
+    assert model.truncate(0).predict(X[:1])[0] == constant
+
+
+def test_a_mean_far_from_zero(regression):
+    X, y = regression
+    wanted = KMPRegressor(max_support=8, cv=3, **FIXED).fit(X, y)
+    model = KMPRegressor(max_support=8, cv=3, **FIXED).fit(X, y + 1e6)
+    np.testing.assert_array_equal(model.support_, wanted.support_)
+    np.testing.assert_allclose(model.predict(X) - 1e6, wanted.predict(X), atol=1e-6)
 
 
 def test_a_model_of_all_steps_is_chosen_by_its_last_error():

@@ -21,7 +21,6 @@ from sklearn.kernel_approximation import RBFSampler
 from pursuit import KMPClassifier, KMPRegressor, _interrupts
 from pursuit.dictionaries import Transformed
 from pursuit.engine import moments
-from pursuit.engine.gram_pursuit import GramPursuit
 from pursuit.engine.moments import MomentPursuit, Moments, products
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
@@ -263,12 +262,3 @@ def test_sizes_that_were_not_judged_do_not_count(data, monkeypatch, used):
         model = KMPRegressor(**how).fit(X, y)
     assert ended == [17]
     assert len(model.path_) == 16
-
-
-def test_it_takes_the_memory_that_it_says():
-    size = (
-        Moments.n_bytes(100, 1000, 10, 1),
-        GramPursuit.state_bytes(1000, 100, 50, 1, 0),
-    )
-    assert size[0] > 2 * 8 * 100**2
-    assert sum(size) < Pursuit.state_bytes(1000, 100, 50) + 8 * 100 * 1000

@@ -1,4 +1,4 @@
-"""The experiments of chapter 9 and the survey, cut down to what takes seconds."""
+"""The experiments with kernel matching pursuit and the survey, cut down to seconds."""
 
 import numpy as np
 import pytest

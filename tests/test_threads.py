@@ -1,0 +1,61 @@
+"""Limits of threads may overlap, and hold for searches of other people."""
+
+import threading
+
+import pytest
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from pursuit import CKNNClassifier, HKNNClassifier, HKNNRegressor
+from pursuit._threads import limited
+
+CLASSIFIERS = [HKNNClassifier, CKNNClassifier]
+
+
+def blas_threads():
+    """The numbers of threads that the BLAS libraries have."""
+    return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
+
+
+def test_thread_limits_may_overlap():
+    """The first to enter leaves first; the last restores what was there."""
+    has_entered, may_leave = threading.Event(), threading.Event()
+
+    def other():
+        with limited(2):
+            has_entered.set()
+            may_leave.wait(30)
+
+    with threadpool_limits(3, user_api="blas"):
+        thread = threading.Thread(target=other)
+        with limited(1):
+            thread.start()
+            assert has_entered.wait(30)
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+        may_leave.set()
+        thread.join()
+        assert blas_threads() == {3}
+
+
+SEEN = []
+
+
+class Recording(NearestNeighbors):
+    """A search that notes the threads it is given."""
+
+    def kneighbors(self, X, n_neighbors):
+        SEEN.append(blas_threads())
+        return super().kneighbors(X, n_neighbors)
+
+
+@pytest.mark.parametrize("make", [*CLASSIFIERS, HKNNRegressor])
+def test_n_jobs_holds_every_search(make, digits):
+    X, y, Xt, _ = digits
+    SEEN.clear()
+    with threadpool_limits(3, user_api="blas"):
+        model = make("auto", search=Recording(), loo_samples=20, n_jobs=2).fit(X, y)
+        assert SEEN
+        model.predict(Xt)
+        assert blas_threads() == {3}
+    assert all(seen == {2} for seen in SEEN)

@@ -24,7 +24,7 @@ from pursuit.fitting.held_out import Sites
 from pursuit.fitting.plan import Grid, HeldOut, Plan, Rows, SizeRule, StepRule
 from pursuit.fitting.resources import Drawing, Resources
 from pursuit.functions import Functions
-from pursuit.losses import Loss, Squared
+from pursuit.losses import Loss
 
 from . import _settings
 from ._learning import (
@@ -271,7 +271,7 @@ def _alphas(
     scale = dictionary.scale(task.X, task.weight)
     scale = scale if 0 < scale < np.inf else 1.0
     n_rows = float(task.weight.sum()) / unit
-    is_squared = type(task.loss) is Squared
+    is_squared = task.loss.has_closed_form
     if not is_squared:
         scale *= LOSS_RIDGE * _loss_unit(task.loss, task.Y, task.weight)
     more = max(1.0, LEAST_RIDGE * n_rows / min(ALPHAS))

@@ -23,7 +23,7 @@ from pursuit._parameters import (
 from pursuit.bounds.paths import KINDS, BoundRule, check_rule, default_kind
 from pursuit.engine.problem import METHODS, Judge
 from pursuit.fitting.stopping import CV_PATIENCE, Patience
-from pursuit.losses import Loss, Squared
+from pursuit.losses import Loss
 
 SELECTIONS = ("cv", "loo", "validation", "bound", None)
 
@@ -57,7 +57,7 @@ def check_loss_words(estimator: Any, loss: Loss, score: Judge | None) -> None:
         )
     if estimator.selection != "loo":
         return
-    if type(loss) is not Squared or every != 1:
+    if not loss.has_closed_form or every != 1:
         raise ValueError(
             "selection='loo' needs loss='squared' and backfit_every=1, for which "
             "leave-one-out errors have a closed form: use selection='cv'."

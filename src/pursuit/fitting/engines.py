@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._memory import amount
-from pursuit.engine.atoms import Atoms, StoredAtoms
+from pursuit.engine.atoms import Atoms
 from pursuit.engine.gram import Gram, OwnGrams, SharedGram
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE, GramPursuit
 from pursuit.engine.loss_pursuit import LossPursuit
@@ -152,9 +152,9 @@ class Engines:
         # One image of the atoms for all, and one that each pursuit may need.
         atoms = dictionary.on(X, room, self.resources.dtype, 1 + len(problems))
         n_at_once = len(problems)
-        if isinstance(atoms, StoredAtoms):
+        if atoms.stored is not None:
             image = n_atoms * atoms.image_size
-            left = memory - atoms.A.nbytes - image
+            left = memory - atoms.stored.nbytes - image
             n_at_once = max(n_at_once, left // (one + image))
         return Workbench(self.resources.memory, self.drawing, atoms, n_at_once)
 
@@ -234,9 +234,9 @@ def _gram(
     n_atoms, n_steps = atoms.n_atoms, problem.max_steps
     if n_pursuits * n_steps < _STEPS_PER_ATOM * n_atoms:
         return None
-    if bench.drawing is not None or not isinstance(atoms, StoredAtoms):
+    if bench.drawing is not None or not _has_normal_equations(problem):
         return None
-    if not _has_normal_equations(problem):
+    if (A := atoms.stored) is None:
         return None
     # Several weights are those of folds, whose pursuits only rank.
     least = LEAST_TRIAL_RIDGE if len(weights) > 1 else LEAST_RIDGE
@@ -245,12 +245,12 @@ def _gram(
     n_held_out = int((problem.held_out > 0).sum())
     n_held_out += max(int((w < problem.weight).sum()) for w in weights)
     size = atoms.n_rows, n_atoms, n_steps, len(problem.Y), n_held_out
-    room = _counted(bench.memory) - atoms.A.nbytes
+    room = _counted(bench.memory) - A.nbytes
     room -= n_pursuits * GramPursuit.state_bytes(*size)
     takes_many = len(weights) > 1 and n_steps >= _STEPS_PER_ATOM * n_atoms
     for kind in (OwnGrams, SharedGram) if takes_many else (SharedGram,):
         if kind.n_bytes(n_atoms, weights) <= room:
-            return kind(atoms.A, weights)
+            return kind(A, weights)
     return None
 
 

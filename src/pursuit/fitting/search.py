@@ -23,7 +23,7 @@ from pursuit._threads import allowed_threads, limited
 from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
-from pursuit.losses import Loss, Squared
+from pursuit.losses import Loss
 
 from .curves import (
     TIE,
@@ -156,7 +156,7 @@ def _ridges_beside(grid: Grid, loss: Loss, trials: list[Trial]) -> list[float]:
     Under squared loss these are all, because ridges share the inner products.
     """
     best, beside = lowest(trials), list(grid.alphas)
-    if type(loss) is not Squared:
+    if not loss.has_closed_form:
         at = beside.index(best.alpha)
         beside = beside[max(0, at - 1) : at + 2]
     tried = [t.alpha for t in trials if t.dictionary is best.dictionary]

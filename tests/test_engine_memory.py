@@ -17,6 +17,7 @@ from pursuit.engine.moments import MomentPursuit, Moments
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomLossPursuit, RandomPursuit
 from pursuit.engine.running import run
+from pursuit.fitting.engines import DRAWN_COPIES
 from pursuit.functions import KernelFunctions
 from pursuit.kernels import Gaussian
 from pursuit.losses import Logistic, Softmax, Squared
@@ -33,7 +34,8 @@ def data(n_rows, n_atoms, n_targets, of_classes=False):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, 5))
     D = rbf_kernel(X, rng.standard_normal((n_atoms, 5)), gamma=0.3)
-    F = X[:, :n_targets] + 0.5 * rng.standard_normal((n_rows, n_targets))
+    F = np.resize(X.T, (n_targets, n_rows)).T
+    F = F + 0.5 * rng.standard_normal((n_rows, n_targets))
     if not of_classes:
         return D, F
     if n_targets == 1:
@@ -69,7 +71,7 @@ def test_of_least_squares(size, n_targets):
 
 @pytest.mark.parametrize("size", SIZES, ids=named)
 @pytest.mark.parametrize(
-    "loss, n_targets", [(Logistic(), 1), (Softmax(), 3)], ids=named
+    "loss, n_targets", [(Logistic(), 1), (Softmax(), 3), (Softmax(), 20)], ids=named
 )
 def test_of_other_losses(size, loss, n_targets):
     D, Y = data(*size[:2], n_targets, of_classes=True)
@@ -96,13 +98,16 @@ def test_by_inner_products(size, n_targets, n_held_out):
     [(RandomPursuit, Pursuit, Squared()), (RandomLossPursuit, LossPursuit, Logistic())],
     ids=["squared", "logistic"],
 )
-def test_redrawn_candidates_count_as_the_only_ones(kind, counted, loss):
+@pytest.mark.parametrize("n_drawn", [59, 1200])
+def test_redrawn_candidates_count_as_the_only_ones(kind, counted, loss, n_drawn):
     D, Y = data(600, 2400, 1, of_classes=True)
     atoms, problem = atoms_of(D), problem_of(D, Y, 60, alpha=1e-2, loss=loss)
+    # Their values are there at each step.
+    values = DRAWN_COPIES * 8 * n_drawn * 600
     assert_estimated(
-        counted.state_bytes(600, 59, 60),
+        counted.state_bytes(600, n_drawn, 60) + values,
         atoms,
-        lambda: kind(atoms, problem, 59, np.random.default_rng(0)),
+        lambda: kind(atoms, problem, n_drawn, np.random.default_rng(0)),
     )
 
 

@@ -281,7 +281,8 @@ class Newton:
 
     def _inverted(self, here: Point, B: np.ndarray, damping: float) -> np.ndarray:
         """Return the inverse (T, b, b) of each output's second derivatives."""
-        H = (here.curvatures[:, None] * B) @ B.T
+        # One output at a time, as the products take as much room as the functions.
+        H = np.array([(curvature * B) @ B.T for curvature in here.curvatures])
         # Without any curvature, add a little of the metric.
         trace = H.trace(axis1=1, axis2=2)[:, None]
         diagonal = np.arange(len(B))

@@ -349,7 +349,8 @@ class LossPursuit(Steps):
         width = n_rows + n_steps
         # Renewing the metric takes two more copies of the directions.
         directions = (n_steps + 1) * (4 * width + n_steps)
-        coefs = n_targets * n_steps * n_steps // 2
+        # Coefficients, and the second derivatives of each output with their inverses.
+        coefs = n_targets * n_steps * n_steps * 5 // 2
         candidates = (2 * _AT_ONCE + 2 * n_targets + 6) * n_atoms
         values = (2 * _AT_ONCE + 16 * n_targets) * width
         return 8 * (directions + coefs + candidates + values)

@@ -40,6 +40,9 @@ _LEAST_BLOCK = 64
 # fold pays where the fold itself takes so many.
 _STEPS_PER_ATOM = 0.25
 
+# Copies of the values of drawn candidates that a step holds at once.
+DRAWN_COPIES = 4
+
 # On this many rows, with at most this many atoms per step, summing up all inner
 # products takes less time than keeping directions on the rows.
 _MANY_ROWS, _MOMENTS_PER_STEP = 20_000, 6
@@ -133,6 +136,8 @@ class Engines:
         # Redrawn candidates leave nothing behind.
         n_kept = n_atoms if self.drawing is None else self.drawing.n_candidates
         one = kind.state_bytes(n_rows, n_kept, *size)
+        if self.drawing is not None:
+            one += DRAWN_COPIES * 8 * n_kept * n_rows
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
         memory = _counted(self.resources.memory)

@@ -130,7 +130,9 @@ class _Rows:
         pairs = np.unique(self._set * len(targets) + target)
         is_mixed = (np.bincount(pairs // len(targets)) > 1)[self._set]
         in_mixed = self._weight[is_mixed].sum()
-        self.are_categories = bool(in_mixed >= MIXED * self._weight.sum())
+        is_much = in_mixed >= MIXED * self._weight.sum()
+        # A single one cannot be told from others.
+        self.are_categories = bool(is_much and len(sets) > 1)
         self._n_sets, self._n_pairs, self._n_targets = map(len, (sets, pairs, targets))
 
     def are_copies(self, n_folds: int) -> bool:
@@ -141,8 +143,8 @@ class _Rows:
         """
         if self.are_categories:
             return 2 * self._n_targets <= self._n_pairs
-        are_many = self._weight.sum() >= n_folds * self._n_sets
-        return bool(self._n_sets <= n_folds and are_many and not self._is_indexed)
+        are_few = 1 < self._n_sets <= n_folds and not self._is_indexed
+        return bool(are_few and self._weight.sum() >= n_folds * self._n_sets)
 
     def _ranks(self) -> np.ndarray:
         """Return the rank of each row's target in its set, whatever its unit."""

@@ -129,6 +129,8 @@ def n_own_splits(own: list, plan: Plan) -> int | None:
 # The baseline
 
 
+# Not `pursuit.kernels.median_gamma`, which takes a sample of many rows and may change:
+# the baseline, whose results are kept, does not depend on the library.
 def median_gamma(X: np.ndarray) -> float:
     """One over the median squared distance of the rows (of distinct rows, if 0)."""
     squares = pdist(X, "sqeuclidean")

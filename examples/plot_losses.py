@@ -44,5 +44,5 @@ plt.show()
 
 # %%
 # What a pursuit follows is the pull, minus the derivative: it takes the place of the
-# residue. Least squares pulls points back that are too far on their own side. Dashed
+# residual. Least squares pulls points back that are too far on their own side. Dashed
 # losses are not convex.

@@ -2,7 +2,7 @@
 Quantile curves
 ===============
 
-The loss "quantile" (pinball) weighs residues above and below the curve differently, so
+The loss "quantile" (pinball) weighs residuals above and below the curve differently, so
 that a given share of the targets lies below it. Three pursuits give a median and a
 band that holds four targets of five, wherever the noise is large or small.
 """

@@ -14,6 +14,7 @@ REDUCED = [
     ("bench_engine", "--small --only figure", None),
     ("bench_engine", "--small --only omp", None),
     ("bench_engine", "--small --only folds", None),
+    ("bench_rows", "--rows 200 --variants KMPRegressor(max_support=5)", None),
     ("bench_losses", "--small --only speed", None),
     ("bench_losses", "--small --only choice --sets ripley", "ripley"),
     ("bench_losses", "--small --only calibration --sets ripley", "ripley"),

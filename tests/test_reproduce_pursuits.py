@@ -230,7 +230,7 @@ def test_the_better_kernel_is_chosen_by_held_out_loss():
     assert not any(survey.LAPLACIAN in row.label for row in found.rows)
 
 
-def test_the_summary_counts_and_takes_medians():
+def test_the_summary_counts_and_takes_medians_and_means():
     def result(error, size):
         seconds = {"fit_seconds": 2.0, "predict_seconds": 1.0}
         return [{"error": error, "size": size, **seconds}]
@@ -242,12 +242,16 @@ def test_the_summary_counts_and_takes_medians():
     }
     line = survey._summary(sets, survey.DEFAULT, "classification")
     assert "on 2 of 3 sets" in line
-    assert "median ratio of errors 0.750" in line
-    assert "4.0 times as many points" in line
+    # Ratios of errors 1 and 1/2, of points 10, 4 and 2; "c" has no ratio of errors.
+    assert "ratio of errors 0.750 (median; geometric mean 0.707)" in line
+    assert "4.0 times as many points (median; geometric mean 4.3)" in line
     for methods in sets.values():
         methods[survey.DEFAULT] = result(0.2, 0)  # the constant
     line = survey._summary(sets, survey.DEFAULT, "classification")
     assert "100.0 times as many points" in line
+    sets["a"][survey.DEFAULT] = result(0.0, 10)
+    line = survey._summary(sets, survey.DEFAULT, "classification")
+    assert "ratio of errors 0.500 (median);" in line  # no logarithm of 0
 
 
 @pytest.mark.parametrize("name", ["ripley", "wisconsin", "boston", "sklearn digits"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 import numpy as np
@@ -241,11 +241,19 @@ def _summary(sets: Found | Mapping[str, Any], method: str, kind: str) -> str:
     ratios = [mine / other for mine, other in errors if other > 0]
     return (
         f"**{method}, {kind}: at or below the tuned SVM's error on {n_better} of "
-        f"{len(both)} sets; median ratio of errors {median(ratios):.3f}; the SVM keeps "
-        f"{median(sizes):.1f} times as many points (median)**, takes "
+        f"{len(both)} sets; ratio of errors {median(ratios):.3f} (median"
+        f"{_mean_too(ratios, 3)}); the SVM keeps {median(sizes):.1f} times as many "
+        f"points (median{_mean_too(sizes, 1)})**, takes "
         f"{1 / median(fits):.2f} times as long to choose and fit and "
         f"{median(speed):.1f} times as long to predict."
     )
+
+
+def _mean_too(ratios: Sequence[float], digits: int) -> str:
+    """Return the geometric mean in words; nothing if a ratio is 0."""
+    if min(ratios) == 0:
+        return ""
+    return f"; geometric mean {geometric_mean(ratios):.{digits}f}"
 
 
 def _draw(figure: Any, found: Found) -> None:

@@ -773,6 +773,14 @@ def test_scorers_that_take_no_weights(scoring):
     assert model.fit(X, y, weight).n_support_ > 0
 
 
+def test_leave_one_out_with_redrawn_candidates(regression):
+    X, y = regression
+    how = {"gamma": 0.1, "alpha": 0.1, "selection": "loo"}
+    drawn = KMPRegressor(redraw_candidates=True, n_candidates=1.0, **how).fit(X, y)
+    every = KMPRegressor(**how).fit(X, y)
+    np.testing.assert_array_equal(drawn.support_, every.support_)
+
+
 def test_redrawn_functions_that_are_computed_together():
     X, y = make_friedman1(200, n_features=8, random_state=0)
     splines = Transformed(SplineTransformer(n_knots=6))

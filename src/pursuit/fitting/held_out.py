@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pursuit.engine.directions import DirectionSteps
 from pursuit.engine.problem import Problem, Steps
-from pursuit.engine.pursuit import Pursuit
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def held_out_errors(p: Steps) -> np.ndarray:
     return p.errors[: p.n_steps + 1, 1] / p.problem.held_out.sum()
 
 
-def leave_one_out_errors(pursuit: Pursuit, copies: np.ndarray) -> np.ndarray:
+def leave_one_out_errors(pursuit: DirectionSteps, copies: np.ndarray) -> np.ndarray:
     """Return the mean squared leave-one-out error at sizes 0, 1, ... (PRESS).
 
     The closed form is ``R / (1 - h)``, where ``h`` is the diagonal of the hat matrix,

@@ -19,8 +19,8 @@ from pursuit._interrupts import is_repeated
 from pursuit._progress import Progress
 from pursuit._warnings import warn
 from pursuit.bounds.paths import Training, bound_curve, positions_of
+from pursuit.engine.directions import DirectionSteps
 from pursuit.engine.problem import Problem, Steps
-from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
 from pursuit.functions import Functions
 from pursuit.path import Path
@@ -212,7 +212,7 @@ def _chooses_own_size(plan: Plan) -> bool:
 
 def _own_errors(plan: Plan, p: Steps) -> np.ndarray:
     if plan.size.selection == "loo":
-        assert isinstance(p, Pursuit)
+        assert isinstance(p, DirectionSteps)
         return leave_one_out_errors(p, plan.rows.copies)
     if plan.size.selection == "bound":
         return _bounds(plan, p)

@@ -160,17 +160,22 @@ def relative_masses(log_masses: np.ndarray) -> np.ndarray:
     return np.exp(log_masses - np.where(np.isneginf(largest), 0.0, largest))
 
 
+def is_exponential(kernel: Kernel) -> bool:
+    """Return whether the kernel is exp(-gamma D) with D of `exponent_distances`."""
+    return type(kernel) in (Gaussian, Laplacian)
+
+
 def exponent_distances(kernel: Kernel, Z: Any, X: Any) -> np.ndarray | None:
     """Return D where the kernel is exp(-gamma D), None if it is not of this form.
 
     Ratios of such values are well defined where the values themselves underflow.
     """
-    if type(kernel) is Laplacian:
+    if not is_exponential(kernel):
+        return None
+    if kernel.metric == "manhattan":
         return absolute_distances(Z, X)
-    if type(kernel) is Gaussian:
-        left, right = paired_rows(Z, X)
-        return squared_distances(left, right, np.empty((Z.shape[0], X.shape[0])))
-    return None
+    left, right = paired_rows(Z, X)
+    return squared_distances(left, right, np.empty((Z.shape[0], X.shape[0])))
 
 
 def row_blocks(n_rows: int, n_numbers: int, memory: int) -> Iterator[slice]:

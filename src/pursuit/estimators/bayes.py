@@ -109,6 +109,10 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     -----
     Each setting compared costs a fit and the scores of all rows under all classes.
 
+    Columns of a few values, such as 0 and 1, have no density. Give a bandwidth there,
+    or use `HKNNClassifier` or `KMPClassifier`: a bandwidth chosen on left-out rows
+    blurs the classes, since equal rows are left out together.
+
     Densities that do not integrate to one, such as `LocalGaussianDensity` without
     ``normalize=True``, are used as they are: a class whose density has mass 2 counts as
     if its prior were twice as large.

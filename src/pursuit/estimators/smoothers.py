@@ -293,6 +293,8 @@ def _removed_weight(
     X: Any, Y: np.ndarray, weight: np.ndarray, sets: np.ndarray
 ) -> np.ndarray:
     """Return how much of the weight of its set is left out with each row, (l,)."""
+    if len(sets) == sets.max() + 1:
+        return weight  # no row repeats
     targets, target = np.unique(Y, axis=0, return_inverse=True)
     target = target.ravel()
     are_kinds, are_copies = are_categories(X, target, weight)

@@ -4,12 +4,14 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from naming import named
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.ndimage import gaussian_filter
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
 from sklearn.metrics import log_loss
 from sklearn.mixture import GaussianMixture
@@ -21,6 +23,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -103,6 +106,26 @@ def test_any_density_will_do(moons, density):
     assert len(model.densities_) == 2
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+@pytest.mark.parametrize("make_frame", [pd.DataFrame, pl.DataFrame], ids=named)
+def test_a_pipeline_may_name_columns(moons, make_frame):
+    X, y = moons
+    scaled = ColumnTransformer([("scaled", StandardScaler(), ["a", "b"])])
+    density = make_pipeline(scaled, ParzenWindows(0.3))
+    frame = make_frame({"c": X[:, 0] * 1e3, "a": X[:, 0], "b": X[:, 1]})
+    model = DensityClassifier(density, temperature="auto").fit(frame, y)
+    plain = make_pipeline(StandardScaler(), ParzenWindows(0.3))
+    expected = DensityClassifier(plain, temperature="auto").fit(X, y)
+    # Folds go by the contents of rows, so that the temperatures differ.
+    for other in (model, expected):
+        other.temperature_ = 1.0
+    assert_allclose(model.predict_proba(frame), expected.predict_proba(X), rtol=1e-8)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(frame), model.predict(frame))
+    detector = DensityOutlierDetector(density).fit(frame)
+    new = make_frame({"c": [0.0, 0.0], "a": [9.0, X[:, 0].mean()], "b": [9.0, 0.25]})
+    assert_array_equal(detector.predict(new), [-1, 1])
 
 
 def test_far_from_everything_the_priors_stand():

@@ -26,7 +26,7 @@ from pursuit.densities import left_out, local_weights
 from pursuit.densities.downdates import corrected
 from pursuit.densities.local_weights import nearest
 from pursuit.estimators import _mixtures
-from pursuit.kernels import Gaussian
+from pursuit.kernels import Gaussian, Laplacian
 
 # Settings of a density on rows near a curve in few or many dimensions.
 SETTINGS = [
@@ -455,6 +455,68 @@ def test_leave_one_out_is_exact(setting, n_features):
         for i in range(len(X))
     ]
     assert_allclose(model.loo_score_samples(), np.concatenate(expected), rtol=1e-8)
+
+
+def left_out_by_fits(make, X):
+    """The log-density of each row under a fit to the others."""
+    fits = (make().fit(np.delete(X, i, axis=0)) for i in range(len(X)))
+    return np.concatenate(
+        [model.score_samples(X[i : i + 1]) for i, model in enumerate(fits)]
+    )
+
+
+# The closest pair has almost all, or in numbers all, of each other's mass.
+@pytest.mark.parametrize("far", [6.0, 46.0])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(8.0)], ids=named)
+def test_leave_one_out_where_one_neighbor_has_all_the_mass(kernel, far):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(20, 2)), [[far, far], [far + 0.1, far]]])
+
+    def make(sigma=0.3):
+        return ManifoldParzen(None, None, sigma, kernel)
+
+    found = make().fit(X).loo_score_samples()
+    assert_allclose(found, left_out_by_fits(make, X), rtol=1e-8)
+    searched = make("auto").fit(X)
+    expected = left_out_by_fits(lambda: make(searched.bandwidth_), X).mean()
+    best = max(row["score"] for row in searched.search_)
+    assert best == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("far", [20.0, 27.0, 40.0, 1e3])
+def test_soft_neighborhoods_where_kernel_values_underflow(far):
+    X = np.vstack([0.2 * curve(20, 2), [[far, 0.0]]])
+    logs = -((X[:, None] - X) ** 2).sum(axis=2)
+    np.fill_diagonal(logs, -np.inf)
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    z, expected = np.array([far + 1.0, 0.0]), []
+    for x, w in zip(X, weights, strict=True):
+        C = (X - x).T @ (w[:, None] * (X - x)) + 0.01 * np.eye(2)
+        q = (z - x) @ np.linalg.solve(C, z - x)
+        expected.append(-0.5 * (q + np.linalg.slogdet(2 * np.pi * C)[1]))
+    model = ManifoldParzen(None, None, 0.1, Gaussian(1.0)).fit(X)
+    truth = np.logaddexp.reduce(expected) - np.log(len(X))
+    assert_allclose(model.score_samples([z]), truth, rtol=1e-9)
+    twice = ManifoldParzen(None, None, 0.1, Gaussian(1.0))
+    twice.fit(np.repeat(X, 2, axis=0))
+    weighted = clone(twice).fit(X, sample_weight=np.full(21, 2.0))
+    assert_allclose(weighted.score_samples([z]), twice.score_samples([z]), rtol=1e-9)
+
+
+def test_neighbors_come_first_in_a_kernel_that_is_not_symmetric():
+    X, Z = curve(30, 2), curve(10, 2, seed=1)
+
+    def by_neighbor(A, B):
+        return np.exp(-A[:, :1]) * np.exp(B[:, 1])
+
+    soft = ManifoldParzen(None, None, 0.3, by_neighbor).fit(X)
+    # What depends on the center only cancels in the weights.
+    same = ManifoldParzen(
+        None, None, 0.3, lambda A, B: np.exp(-A[:, :1]) * np.ones(len(B))
+    ).fit(X)
+    assert_allclose(soft.score_samples(Z), same.score_samples(Z), rtol=1e-10)
+    assert_allclose(soft.loo_score_samples(), same.loo_score_samples(), rtol=1e-10)
 
 
 def test_leave_one_out_of_the_local_density():

@@ -8,12 +8,16 @@ import pytest
 from naming import named
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import KernelCentroidClassifier, NadarayaWatson, ParzenWindows
+from pursuit.densities.smoothing import means_of_others
+from pursuit.estimators import smoothers
 from pursuit.kernels import Gaussian, Matern
 
 
@@ -90,6 +94,127 @@ def test_units_of_the_points(sinc, scale):
     assert_allclose(
         NadarayaWatson().fit(scale * X, y).predict(scale * X), expected, rtol=1e-8
     )
+
+
+def softmax_means(kernel, gamma, Z, X, y, without_own=False):
+    """The ratio by logarithms, which do not underflow."""
+    D = cdist(Z, X, "cityblock" if kernel == "laplacian" else "sqeuclidean")
+    if without_own:
+        np.fill_diagonal(D, np.inf)
+    return softmax(-gamma * D, axis=1) @ y
+
+
+@pytest.mark.parametrize("kernel, far", [("rbf", 27.0), ("laplacian", 800.0)])
+def test_the_ratio_is_exact_where_kernel_values_underflow(kernel, far, rng):
+    X, y = 0.02 * rng.normal(size=(30, 2)), rng.normal(size=30)
+    Z = np.array([[0.9 * far, 0.0], [far, 0.0], [-far, 3.0], [far, -far], [0.0, 9e3]])
+    expected = softmax_means(kernel, 1.0, Z, X, y)
+    for data, points in [(X, Z), (sparse.csr_array(X), sparse.csr_array(Z))]:
+        found = NadarayaWatson(kernel, gamma=1.0).fit(data, y).predict(points)
+        assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("far", [1e9, -1e15])
+def test_the_ratio_where_distances_round(kernel, far):
+    """The difference of two squared distances is 2 far (x - z) + x² - z²."""
+    X = np.array([[0.0], [3.0 / abs(far) if kernel == "rbf" else 1.5]])
+    odds = np.exp(np.sign(far) * (6.0 if kernel == "rbf" else 1.5))
+    model = NadarayaWatson(kernel, gamma=1.0).fit(X, [0.0, 10.0])
+    assert_allclose(model.predict([[far]]), 10.0 * odds / (1.0 + odds), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", Matern(1.5, 1.0)], ids=named)
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0]])
+def test_equal_rows_far_away_share_by_their_weights(kernel, order):
+    X, y = np.array([[0.3], [0.3], [-90.0]])[order], np.array([0.0, 10.0, 5.0])[order]
+    weight = np.array([1.0, 3.0, 9.0])[order]
+    model = NadarayaWatson(kernel, gamma=1.0).fit(X, y, weight)
+    assert_allclose(model.predict([[4e3], [1e7]]), 7.5, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_left_out_where_kernel_values_underflow(kernel, rng):
+    X = np.vstack([rng.uniform(size=(20, 1)), [[60.0], [-300.0]]])
+    y = rng.normal(size=22)
+    for row in NadarayaWatson(kernel).fit(X, y).search_:
+        F = softmax_means(kernel, row["gamma"], X, X, y, without_own=True)
+        assert row["mse"] == pytest.approx(np.mean((F - y) ** 2), rel=1e-6)
+
+
+# -- data that repeat --------------------------------------------------------------
+
+
+def left_out_errors(model, X, y, weight=None):
+    """The mean squared errors of fits without each row, for each gamma compared."""
+    weight = np.ones(len(y)) if weight is None else weight
+    errors = []
+    for row in model.search_[::3]:
+        F = np.empty(len(y))
+        for i in range(len(y)):
+            rest = np.arange(len(y)) != i
+            fixed = NadarayaWatson(gamma=row["gamma"])
+            fixed.fit(X[rest], y[rest], weight[rest])
+            F[i] = fixed.predict(X[i : i + 1])[0]
+        errors.append(np.average((F - y) ** 2, weights=weight))
+    return errors
+
+
+def one_hot(rng, n_rows):
+    """Two columns of categories, and a target that depends on both, with noise."""
+    codes = rng.integers(0, 3, (n_rows, 2))
+    y = np.array([0.0, 2.0, -1.0])[codes[:, 0]] * (codes[:, 1] + 1)
+    return np.hstack([np.eye(3)[c] for c in codes.T]), y + 0.5 * rng.normal(size=n_rows)
+
+
+@pytest.mark.parametrize("target", [np.array, np.round], ids=["numbers", "counts"])
+def test_rows_of_categories_are_left_out_one_by_one(target, rng):
+    X, y = one_hot(rng, 80)
+    y = target(y)
+    model = NadarayaWatson().fit(X, y)
+    found = [row["mse"] for row in model.search_[::3]]
+    assert_allclose(found, left_out_errors(model, X, y), rtol=1e-9)
+    X_new, y_new = one_hot(rng, 500)
+    assert model.score(X_new, y_new) > 0.9
+    both = NadarayaWatson().fit(X, np.column_stack([y, -y]))
+    assert both.gamma_ == model.gamma_
+
+
+def test_categories_with_weights(rng):
+    X, y = one_hot(rng, 80)
+    for target in (y, np.round(y)):
+        weight = rng.integers(0, 4, 80)
+        weighted = NadarayaWatson().fit(X, target, weight)
+        repeated = NadarayaWatson()
+        repeated.fit(np.repeat(X, weight, axis=0), np.repeat(target, weight))
+        found, expected = (
+            [row["mse"] for row in model.search_] for model in (weighted, repeated)
+        )
+        assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_large_weights_are_no_copies(sinc, rng):
+    X, y = sinc[0][:60], sinc[1][:60]
+    weight = rng.uniform(1.0, 100.0, 60)
+    model = NadarayaWatson().fit(X, y, weight)
+    found = [row["mse"] for row in model.search_[::3]]
+    assert_allclose(found, left_out_errors(model, X, y, weight), rtol=1e-6)
+
+
+def test_equal_rows_are_predicted_once(rng, monkeypatch):
+    asked = []
+
+    def spy(kernel, X, *given):
+        asked.append(X.shape[0])
+        return means_of_others(kernel, X, *given)
+
+    monkeypatch.setattr(smoothers, "means_of_others", spy)
+    X = np.repeat(rng.normal(size=(20, 2)), 30, axis=0)
+    NadarayaWatson().fit(X, X[:, 0])
+    assert set(asked) == {20}
+
+
+# -- limits and bad parameters -----------------------------------------------------
 
 
 def test_far_away_the_nearest_row_answers():

@@ -9,8 +9,8 @@ directions kept,
     log det C = log det A + log(1 - c_p q_0/z),
 
 so that one eigendecomposition of S gives every neighbor p and every σ. With only d
-leading directions, or if σ is so small that 1 - c_p q_0/z has lost all precision, each
-pair of center and neighbor needs its own decomposition.
+leading directions, or if 1 - c_p q_0/z has lost its precision (σ is tiny, or p holds
+almost all of the mass), each pair of center and neighbor needs its own decomposition.
 
 Letters: c centers, n features, E = k + 1 neighbors, s values of σ², D numbers of
 directions.
@@ -22,10 +22,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .gaussians import EPS, covers_features, decomposed, log_gaussians
+from .gaussians import (
+    EPS,
+    covers_features,
+    decomposed,
+    log_gaussians,
+    mass_of_others,
+    normalized,
+    relative_masses,
+)
 
 # Numbers held at a time for pairs of a center and a neighbor.
 _PAIRS = 1 << 20
+# Least mass, relative to the largest, that the closed form divides by.
+_TINY = 1e-100
 
 
 @dataclass(frozen=True)
@@ -47,15 +57,9 @@ class Models:
         return [largest if d is None else min(d, largest) for d in self.components]
 
 
-def normalized(masses: np.ndarray) -> np.ndarray:
-    """Return weights that sum to 1 in each row, or to 0 if there is no mass."""
-    total = masses.sum(axis=1, keepdims=True)
-    return masses / np.where(total > 0, total, 1.0)
-
-
 def corrected(
     differences: np.ndarray,
-    masses: np.ndarray,
+    log_masses: np.ndarray,
     models: Models,
     is_asked: np.ndarray,
     tolerance: float,
@@ -65,6 +69,7 @@ def corrected(
     Only the requested pairs are guaranteed, up to the tolerance in nats.
     """
     c, E, n = differences.shape
+    masses = relative_masses(log_masses)
     out = np.empty((c, E, len(models.components), len(models.variances)))
     largest = max(min(E - 1, n), 0)
     for i, d in enumerate(models.directions(largest)):
@@ -72,23 +77,32 @@ def corrected(
             out[:, :, i] = _spherical(differences, models.variances)
         elif d == largest:
             out[:, :, i] = _downdated(differences, masses, models.variances)
-            pairs = is_asked & _are_sharp(differences, models, tolerance)[:, None]
-            _reduce(out[:, :, i], differences, masses, pairs, d, models, tolerance)
+            pairs = is_asked & _are_sharp(differences, masses, models, tolerance)
+            _reduce(out[:, :, i], differences, log_masses, pairs, d, models, tolerance)
         else:
-            _reduce(out[:, :, i], differences, masses, is_asked, d, models, tolerance)
+            pairs = is_asked
+            _reduce(out[:, :, i], differences, log_masses, pairs, d, models, tolerance)
     return out.reshape(c, E, len(models.components) * len(models.variances))
 
 
-def _are_sharp(differences: np.ndarray, models: Models, tolerance: float) -> np.ndarray:
-    """Return whether the closed form may be wrong by more than the tolerance, (c,)."""
-    squares = np.einsum("ijk,ijk->ij", differences, differences).max(axis=1)
-    return 4.0 * EPS * squares / models.variances.min() > tolerance
+def _are_sharp(
+    differences: np.ndarray, masses: np.ndarray, models: Models, tolerance: float
+) -> np.ndarray:
+    """Return whether the closed form may be wrong by more than the tolerance, (c, E).
+
+    Rounding of S, which includes the neighbor left out, is divided by the mass of the
+    others.
+    """
+    squares = np.einsum("ijk,ijk->ij", differences, differences)
+    trace = np.einsum("ij,ij->i", masses, squares)[:, None]
+    largest = np.maximum(squares.max(axis=1)[:, None], trace / _rest(masses))
+    return 4.0 * EPS * largest / models.variances.min() > tolerance
 
 
 def _reduce(
     out: np.ndarray,
     differences: np.ndarray,
-    masses: np.ndarray,
+    log_masses: np.ndarray,
     pairs: np.ndarray,
     d: int,
     models: Models,
@@ -97,7 +111,7 @@ def _reduce(
     """Write the values of some pairs of a center and a neighbor, (c, E) bool."""
     center, place = np.nonzero(pairs)
     out[center, place] = _reduced(
-        differences, masses, center, place, d, models.variances, tolerance
+        differences, log_masses, center, place, d, models.variances, tolerance
     )
 
 
@@ -148,14 +162,13 @@ def _sums_of_quotients(values: np.ndarray, divisors: np.ndarray) -> np.ndarray:
 
 
 def _rest(masses: np.ndarray) -> np.ndarray:
-    """Return the mass of the other neighbors, 1 if they have none."""
-    rest = masses.sum(axis=1, keepdims=True) - masses
-    return np.where(rest > 0, rest, 1.0)
+    """Return the mass of the other neighbors; tiny, not 0, if they have none."""
+    return np.maximum(mass_of_others(masses), _TINY)
 
 
 def _reduced(
     differences: np.ndarray,
-    masses: np.ndarray,
+    log_masses: np.ndarray,
     center: np.ndarray,
     place: np.ndarray,
     d: int,
@@ -168,9 +181,9 @@ def _reduced(
     out = np.empty((len(center), len(variances)))
     for a in range(0, len(out), height):
         i, p = center[a : a + height], place[a : a + height]
-        weights = masses[i]
-        weights[np.arange(len(i)), p] = 0.0
-        A = differences[i] * np.sqrt(normalized(weights))[:, :, None]
+        logs = log_masses[i]
+        logs[np.arange(len(i)), p] = -np.inf
+        A = differences[i] * np.sqrt(normalized(logs))[:, :, None]
         out[a : a + height] = log_gaussians(
             A, differences[i, p], d, variances, tolerance
         )

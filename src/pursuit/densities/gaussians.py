@@ -1,4 +1,4 @@
-"""Decompositions, log-densities and query blocks shared by mixtures of Gaussians.
+"""What densities share: decompositions, log-densities, exponents of kernels, blocks.
 
 Letters: c matrices A (K, n), where AᵀA is the covariance of a Gaussian without σ²; r
 eigenvalues; s values of σ².
@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from pursuit._limits import Limits
+from pursuit.kernels import Gaussian, Kernel, Laplacian
+from pursuit.kernels.distances import (
+    absolute_distances,
+    paired_rows,
+    squared_distances,
+)
 
 # Queries in a block: their inner products with a neighborhood stay in the cache.
 BLOCK = 128
@@ -127,10 +134,48 @@ def are_far(Z: np.ndarray) -> np.ndarray:
 
 
 def mass_of_others(counts: np.ndarray) -> np.ndarray:
-    """Return for each row the summed counts of all others, without cancellation."""
-    before = np.append(0.0, np.cumsum(counts[:-1]))
-    after = np.append(0.0, np.cumsum(counts[:0:-1]))[::-1]
-    return before + after
+    """Return for each entry the sum of all others in its row, without cancellation.
+
+    ``counts`` has the shape (l,) or (c, l).
+    """
+    out = np.zeros(counts.shape)
+    out[..., 1:] = np.cumsum(counts[..., :-1], axis=-1)
+    out[..., :-1] += np.cumsum(counts[..., :0:-1], axis=-1)[..., ::-1]
+    return out
+
+
+def normalized(log_masses: np.ndarray) -> np.ndarray:
+    """Return weights that sum to 1 in each row, or to 0 if there is no mass.
+
+    Logarithms keep the ratios of masses that are all too small for a number.
+    """
+    masses = relative_masses(log_masses)
+    total = masses.sum(axis=1, keepdims=True)
+    return masses / np.where(total > 0, total, 1.0)
+
+
+def relative_masses(log_masses: np.ndarray) -> np.ndarray:
+    """Return masses in units of the largest of each row, 0 if there is no mass."""
+    largest = log_masses.max(axis=1, keepdims=True, initial=-np.inf)
+    return np.exp(log_masses - np.where(np.isneginf(largest), 0.0, largest))
+
+
+def is_exponential(kernel: Kernel) -> bool:
+    """Return whether the kernel is exp(-gamma D) with D of `exponent_distances`."""
+    return type(kernel) in (Gaussian, Laplacian)
+
+
+def exponent_distances(kernel: Kernel, Z: Any, X: Any) -> np.ndarray | None:
+    """Return D where the kernel is exp(-gamma D), None if it is not of this form.
+
+    Ratios of such values are well defined where the values themselves underflow.
+    """
+    if not is_exponential(kernel):
+        return None
+    if kernel.metric == "manhattan":
+        return absolute_distances(Z, X)
+    left, right = paired_rows(Z, X)
+    return squared_distances(left, right, np.empty((Z.shape[0], X.shape[0])))
 
 
 def row_blocks(n_rows: int, n_numbers: int, memory: int) -> Iterator[slice]:

@@ -21,7 +21,7 @@ from pursuit._limits import Limits
 from pursuit._threads import one_blas_thread
 
 from . import _gaussian_loops as loops
-from .downdates import Models, corrected, normalized
+from .downdates import Models, corrected
 from .gaussians import (
     EPS,
     LARGEST_ERROR,
@@ -29,6 +29,7 @@ from .gaussians import (
     decomposed,
     finished,
     mass_of_others,
+    normalized,
     query_blocks,
     squared_sizes,
 )
@@ -47,8 +48,8 @@ class LeaveOneOut:
         Distinct rows, centered at the origin; at least two.
     neighbors : ndarray of int of shape (l, E)
         The k + 1 nearest other rows, or all others if there are fewer.
-    masses : ndarray of shape (l, E)
-        Masses c_h of the neighbors.
+    log_masses : ndarray of shape (l, E)
+        Logarithms of the masses c_h of the neighbors.
     counts : ndarray of shape (l,)
         Weights of the Gaussians. Neighborhoods count each row once.
     limits : Limits
@@ -58,7 +59,7 @@ class LeaveOneOut:
 
     X: np.ndarray
     neighbors: np.ndarray
-    masses: np.ndarray
+    log_masses: np.ndarray
     counts: np.ndarray
     limits: Limits
     tolerance: float = LARGEST_ERROR
@@ -189,11 +190,11 @@ class _Block:
     ) -> _Block:
         X, neighbors = data.X, data.neighbors[here]
         differences = X[neighbors] - X[here, None]
-        masses = data.masses[here]
+        log_masses = data.log_masses[here]
         log_corrected = corrected(
-            differences, masses, models, places[neighbors] >= 0, data.tolerance
+            differences, log_masses, models, places[neighbors] >= 0, data.tolerance
         )
-        near, weights = differences[:, :-1], normalized(masses[:, :-1])
+        near, weights = differences[:, :-1], normalized(log_masses[:, :-1])
         roots = np.sqrt(weights)
         A = near * roots[:, :, None]
         is_sharp = (

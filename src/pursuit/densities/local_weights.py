@@ -18,6 +18,8 @@ from pursuit._limits import Limits
 from pursuit.kernels import Kernel
 from pursuit.kernels.distances import Rows, paired_rows, squared_distances
 
+from .gaussians import exponent_distances, normalized
+
 # Number of distances held at a time, and number of arrays of that size for sorting.
 _HELD = 1 << 21
 _COPIES = 6
@@ -71,11 +73,12 @@ def weighted_neighbors(
     else:
         wanted = np.inf if k is None else float(k)
         indices, masses, own = _weighed(X, counts, wanted, limits)
-    if kernel is not None:
-        masses = masses * _kernel_values(points, indices, kernel, limits.memory)
-        own = own * kernel.diag(points)
-    total = masses.sum(axis=1) + own
-    return WeightedNeighbors(indices, masses / np.where(total > 0, total, 1.0)[:, None])
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.column_stack([own, masses]))
+        if kernel is not None:
+            logs[:, 0] += np.log(kernel.diag(points))
+            logs[:, 1:] += log_neighbor_masses(points, indices, kernel, limits.memory)
+    return WeightedNeighbors(indices, normalized(logs)[:, 1:])
 
 
 def nearest(X: np.ndarray, k: int, limits: Limits) -> np.ndarray:
@@ -94,32 +97,37 @@ def nearest(X: np.ndarray, k: int, limits: Limits) -> np.ndarray:
     return indices
 
 
-def neighbor_masses(
+def log_neighbor_masses(
     X: np.ndarray, indices: np.ndarray, kernel: Kernel | None, memory: int
 ) -> np.ndarray:
-    """Return k(x_j, x_i) for the neighbors j of every row i; 1 without a kernel."""
+    """Return log k(x_j, x_i) for the neighbors j of every row i; 0 without a kernel."""
+    logs = np.zeros(indices.shape)
     if kernel is None:
-        return np.ones(indices.shape)
-    return _kernel_values(X, indices, kernel, memory)
-
-
-def _kernel_values(
-    X: np.ndarray, indices: np.ndarray, kernel: Kernel, memory: int
-) -> np.ndarray:
-    """Return k(x_j, x_i) for the neighbors j of every row i; must not be negative."""
-    values = np.empty(indices.shape)
+        return logs
     height = max(1, _held(memory, 1) // len(X))
     for a in range(0, len(X), height):
         rows = slice(a, a + height)
-        K = kernel(X[rows], X)
-        values[rows] = np.take_along_axis(K, indices[rows], axis=1)
-    if values.size and values.min() < 0:
-        raise ValueError(
-            f"neighborhood={kernel!r} gives negative weights (down to "
-            f"{values.min():g}); a neighborhood needs a kernel that is nowhere "
-            "negative, such as Gaussian()."
-        )
-    return values
+        logs[rows] = _log_values(kernel, X, rows, indices[rows])
+    return logs
+
+
+def _log_values(
+    kernel: Kernel, X: np.ndarray, rows: slice, indices: np.ndarray
+) -> np.ndarray:
+    """Return the logarithms for some rows; the values must not be negative."""
+    D = exponent_distances(kernel, X[rows], X)
+    with np.errstate(over="ignore", divide="ignore"):
+        if D is not None:
+            return -float(kernel.gamma) * np.take_along_axis(D, indices, axis=1)
+        # Neighbors come first: a user's kernel may not be symmetric.
+        values = np.take_along_axis(kernel(X, X[rows]).T, indices, axis=1)
+        if values.size and values.min() < 0:
+            raise ValueError(
+                f"neighborhood={kernel!r} gives negative weights (down to "
+                f"{values.min():g}); a neighborhood needs a kernel that is nowhere "
+                "negative, such as Gaussian()."
+            )
+        return np.log(values)
 
 
 def _smallest(D: np.ndarray, k: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from pursuit._rows import distinct_rows
 from pursuit.functions import Functions, join
 
-from ._data_frames import Framer
+from .data_frames import Framer
 
 
 @dataclass(frozen=True, eq=False)

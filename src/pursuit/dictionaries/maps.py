@@ -16,7 +16,7 @@ from pursuit._parameters import WHOLE, check_flag, whole_number
 from pursuit.functions import Columns, Functions, Monomials, Outputs, as_columns, join
 
 from ._base import Dictionary, Sample
-from ._data_frames import Framer
+from .data_frames import Framer
 
 # Bytes for the description of a product.
 _PRODUCT = 200

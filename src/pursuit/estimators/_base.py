@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import is_word, whole_between
 from pursuit.bounds.paths import NestedModels, Training, TrainingRecord
-from pursuit.dictionaries._data_frames import framer
+from pursuit.dictionaries.data_frames import framer
 from pursuit.engine.problem import Steps
 from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting import REASONS, Fit, fit

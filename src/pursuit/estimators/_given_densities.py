@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from pursuit.dictionaries.data_frames import Framer
 from pursuit.fitting.folds import make_folds
 
 
@@ -21,22 +22,37 @@ def check_density(density: Any) -> None:
         )
 
 
-def fit_density(density: Any, X: np.ndarray, weight: np.ndarray) -> Any:
-    """Fit the density, with weights if they differ; raise if it takes none."""
+def fit_density(
+    density: Any, X: np.ndarray, weight: np.ndarray, framer: Framer | None = None
+) -> Any:
+    """Fit the density, with weights if they differ; raise if it takes none.
+
+    With a ``framer`` it is given a frame, since a pipeline may name columns.
+    """
+    given = X if framer is None else framer(X)
     if np.all(weight == 1.0):
-        return density.fit(X)
+        return density.fit(given)
     if has_fit_parameter(density, "sample_weight"):
-        return density.fit(X, sample_weight=weight)
+        return density.fit(given, sample_weight=weight)
     if np.all(weight == weight[0]):
-        return density.fit(X)
+        return density.fit(given)
     raise ValueError(
         f"sample_weight was given, but {type(density).__name__}.fit takes none: use a "
         "density that does, or leave the weights out."
     )
 
 
+def scores(density: Any, X: np.ndarray, framer: Framer | None = None) -> np.ndarray:
+    """Return the log-densities of the rows under a density of :func:`fit_density`."""
+    return density.score_samples(X if framer is None else framer(X))
+
+
 def held_out_scores(
-    density: Any, X: np.ndarray, weight: np.ndarray, cv: int | list[np.ndarray]
+    density: Any,
+    X: np.ndarray,
+    weight: np.ndarray,
+    cv: int | list[np.ndarray],
+    framer: Framer | None = None,
 ) -> np.ndarray:
     """Return the log-density of each training row, fitted without that row.
 
@@ -53,6 +69,6 @@ def held_out_scores(
     for fold in cv:
         rest, part = fold == 0, fold == 1
         if rest.any() and part.any():
-            fitted = fit_density(clone(density), X[rest], weight[rest])
-            logs[part] = fitted.score_samples(X[part])
+            fitted = fit_density(clone(density), X[rest], weight[rest], framer)
+            logs[part] = scores(fitted, X[part], framer)
     return logs

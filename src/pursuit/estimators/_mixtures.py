@@ -23,8 +23,8 @@ from pursuit.densities.left_out import LeaveOneOut, n_near_for
 from pursuit.densities.local_gaussians import LocalGaussians
 from pursuit.densities.local_weights import (
     WeightedNeighbors,
+    log_neighbor_masses,
     nearest,
-    neighbor_masses,
     weighted_neighbors,
 )
 from pursuit.densities.search import COMPONENTS, neighbor_candidates, search
@@ -136,8 +136,8 @@ class LocalGaussianMixture(ScoredDensity):
         """
         data, limits = self._data, self._limits
         neighbors = np.ascontiguousarray(near[:, : n_near_for(k, len(X))])
-        masses = neighbor_masses(data.rows, neighbors, self._kernel, limits.memory)
-        return LeaveOneOut(X, neighbors, masses, data.counts, limits, tolerance)
+        logs = log_neighbor_masses(data.rows, neighbors, self._kernel, limits.memory)
+        return LeaveOneOut(X, neighbors, logs, data.counts, limits, tolerance)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density at each row.

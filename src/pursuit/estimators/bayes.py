@@ -29,8 +29,9 @@ from pursuit.densities.posteriors import (
     error_rate,
     log_posteriors,
 )
+from pursuit.dictionaries.data_frames import framer
 
-from ._given_densities import check_density, fit_density, held_out_scores
+from ._given_densities import check_density, fit_density, held_out_scores, scores
 from ._inputs import validate_data
 from ._splits import among, partition
 from ._targets import class_codes
@@ -49,8 +50,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     density : estimator
         Estimator with ``fit`` and ``score_samples``, of this or another library, such
-        as `ManifoldParzen()` or scikit-learn's `KernelDensity`. A clone is fitted to
-        each class.
+        as `ManifoldParzen()` or scikit-learn's `KernelDensity`, or a pipeline that
+        ends in one. A clone is fitted to each class. It is given a frame if the
+        classifier is, so that it may name columns; all columns must be numbers.
     priors : array-like of shape (n_classes,) or None, default=None
         Prior probabilities of the classes, in sorted order of the labels. None takes
         their shares of the training weight.
@@ -106,6 +108,10 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     Each setting compared costs a fit and the scores of all rows under all classes.
+
+    Columns of a few values, such as 0 and 1, have no density. Give a bandwidth there,
+    or use `HKNNClassifier` or `KMPClassifier`: a bandwidth chosen on left-out rows
+    blurs the classes, since equal rows are left out together.
 
     Densities that do not integrate to one, such as `LocalGaussianDensity` without
     ``normalize=True``, are used as they are: a class whose density has mass 2 counts as
@@ -164,7 +170,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check()
+        given = X
         X, y = validate_data(self, X, y, dtype=np.float64)
+        self._framer = framer(given, getattr(self, "feature_names_in_", None))
         weight = check_sample_weight(sample_weight, len(y))
         folds = partition(self.cv, X, y, weight, is_class=True)
         used = weight > 0
@@ -247,6 +255,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 clone(self.density).set_params(**params),
                 X[codes == c],
                 weight[codes == c],
+                self._framer,
             )
             for c in range(len(self.classes_))
         ]
@@ -265,9 +274,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for c, density in enumerate(densities):
             own = codes == c
             some = X[own], weight[own], among(folds, own)
-            logs[own, c] = held_out_scores(density, *some)
+            logs[own, c] = held_out_scores(density, *some, self._framer)
             if not own.all():
-                logs[~own, c] = density.score_samples(X[~own])
+                logs[~own, c] = scores(density, X[~own], self._framer)
         return {"params": dict(params)} | self._judged(logs, codes, weight)
 
     def _judged(
@@ -305,7 +314,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        logs = np.column_stack([d.score_samples(X) for d in self.densities_])
+        logs = np.column_stack([scores(d, X, self._framer) for d in self.densities_])
         return log_posteriors(logs, self._log_priors, self.temperature_)
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import probability
 from pursuit._quantiles import lower_quantile
+from pursuit.dictionaries.data_frames import framer
 
-from ._given_densities import check_density, fit_density, held_out_scores
+from ._given_densities import check_density, fit_density, held_out_scores, scores
 from ._inputs import validate_data
 from ._splits import among, partition
 from ._weights import check_sample_weight
@@ -32,7 +33,9 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     density : estimator
-        Estimator with ``fit`` and ``score_samples``.
+        Estimator with ``fit`` and ``score_samples``, or a pipeline that ends in one.
+        It is given a frame if the detector is, so that it may name columns; all
+        columns must be numbers.
     false_alarm_rate : float, default=0.05
         Share of regular new rows that may be called outliers; between 0 and 1.
     cv : int, splitter, iterable or None, default=5
@@ -93,16 +96,18 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_density(self.density)
         rate = probability("false_alarm_rate", self.false_alarm_rate)
+        given = X
         X = validate_data(self, X, dtype=np.float64)
+        self._framer = framer(given, getattr(self, "feature_names_in_", None))
         weight = check_sample_weight(sample_weight, len(X))
         folds = partition(self.cv, X, np.zeros(len(X)), weight, is_class=False)
         used = weight > 0
         X, weight, folds = X[used], weight[used], among(folds, used)
-        self.density_ = fit_density(clone(self.density), X, weight)
-        scores = held_out_scores(self.density_, X, weight, folds)
-        self._left_out = _single_rows(X, weight, scores)
+        self.density_ = fit_density(clone(self.density), X, weight, self._framer)
+        logs = held_out_scores(self.density_, X, weight, folds, self._framer)
+        self._left_out = _single_rows(X, weight, logs)
         lowest = float(np.finfo(np.float64).min)
-        self.offset_ = max(lower_quantile(scores, weight, rate), lowest)
+        self.offset_ = max(lower_quantile(logs, weight, rate), lowest)
         return self
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -123,10 +128,10 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        scores = np.array(self.density_.score_samples(X), dtype=np.float64)
+        logs = np.array(scores(self.density_, X, self._framer), dtype=np.float64)
         for i, key in enumerate(_keys(X)):
-            scores[i] = self._left_out.get(key, scores[i])
-        return scores
+            logs[i] = self._left_out.get(key, logs[i])
+        return logs
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the log-density minus the threshold.

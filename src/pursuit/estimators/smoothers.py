@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from pursuit._parameters import (
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.densities.smoothing import (
     class_mean_products,
+    means_of_others,
     squared_distances_to_means,
     weighted_means,
 )
 from pursuit.densities.widths import LEFT_OUT_ROWS
+from pursuit.fitting.folds import are_categories
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import bound_to, check_given
 
@@ -30,6 +33,8 @@ from ._weights import check_sample_weight
 
 # Multiples of the median rule that gamma="loo" compares.
 LOO_MULTIPLES = tuple(2.0**e for e in range(-4, 11))
+# Share of a sum of weights that may be left of it by rounding.
+_ROUNDING = 1e-12
 # Range of the values of gamma that are normal numbers.
 _WIDTHS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
@@ -76,9 +81,14 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
     Notes
     -----
     A prediction costs one kernel value for each training row. Far from all data, where
-    every kernel value is 0, the prediction is the target of the nearest row, which is
-    the limit. Leave-one-out is exact; equal rows are left out together, and at most
-    1000 rows in turn.
+    every kernel value is too small for a number, it is the exact ratio for the kernels
+    "rbf" and "laplacian", and the mean target of the nearest rows for others.
+
+    Leave-one-out is exact, with at most 1000 different rows in turn. Equal rows are
+    left out together, unless the features are categories, which new rows will have
+    again: if at least a fifth of the weight is in rows of equal features but different
+    targets, each is left out alone (rows of equal targets too, together if most
+    targets are different numbers, one at a time if they are not).
 
     References
     ----------
@@ -153,29 +163,16 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
 
     def _best_width(self, kernel: Kernel) -> Kernel:
         """Return the kernel whose gamma has the lowest leave-one-out error."""
-        first, sets = distinct_rows(self._X, self._weight)
-        if len(first) < 2:
-            return kernel
-        lowest = np.argsort(row_digests(self._X, first, 0))[:LEFT_OUT_ROWS]
-        rows = np.flatnonzero(np.isin(sets, lowest))
-        best = kernel
         # Scale the targets so that their squares neither overflow nor underflow.
         unit = float(np.abs(self._Y).max()) or 1.0
-        Y = self._Y / unit
+        left_out = _LeftOut.of(self._X, self._Y / unit, self._weight)
+        if left_out.points.shape[0] < 2:
+            return kernel
+        best = kernel
         for multiple in LOO_MULTIPLES:
             gamma = float(np.clip(multiple * kernel.gamma, *_WIDTHS))
             trial = kernel.with_gamma(gamma)
-            F = weighted_means(
-                trial,
-                self._X,
-                Y,
-                self._weight,
-                self._X[rows],
-                budget(self.max_memory),
-                (sets[rows], sets),
-            )
-            errors = ((F - Y[rows]) ** 2).mean(axis=1)
-            mse = float(np.average(errors, weights=self._weight[rows]))
+            mse = left_out.error(trial, budget(self.max_memory))
             if not self.search_ or mse < min(row["mse"] for row in self.search_):
                 best = trial
             self.search_.append({"gamma": gamma, "mse": mse})
@@ -209,6 +206,103 @@ class NadarayaWatson(RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """Rows to be left out in turn, prepared for many kernels.
+
+    Equal rows are one point: without a row, the mean there is that of the other points
+    and of what is kept of its own.
+
+    Attributes
+    ----------
+    points : ndarray or CSR of shape (S, n)
+        Distinct rows.
+    means : ndarray of shape (S, T)
+        Mean targets.
+    masses : ndarray of shape (S,)
+        Weights, in units of the largest.
+    chosen : ndarray of int of shape (m,)
+        Points whose rows are left out.
+    place : ndarray of int of shape (L,)
+        Index in ``chosen`` of the point of each row left out.
+    targets : ndarray of shape (L, T)
+    weight : ndarray of shape (L,)
+    kept : ndarray of shape (L,)
+        Mass of the own point without the row.
+    kept_means : ndarray of shape (L, T)
+        Mean target of that mass.
+    """
+
+    points: Any
+    means: np.ndarray
+    masses: np.ndarray
+    chosen: np.ndarray
+    place: np.ndarray
+    targets: np.ndarray
+    weight: np.ndarray
+    kept: np.ndarray
+    kept_means: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, Y: np.ndarray, weight: np.ndarray) -> _LeftOut:
+        """Prepare all rows, or those of a random sample of points."""
+        first, sets = distinct_rows(X, weight)
+        totals = np.bincount(sets, weight)
+        # Divide before summing, so that the result does not leave the range of Y.
+        shares = weight / totals[sets]
+        means = np.stack([np.bincount(sets, shares * y) for y in Y.T], axis=1)
+        chosen = np.argsort(row_digests(X, first, 0))[:LEFT_OUT_ROWS]
+        rows = np.flatnonzero(np.isin(sets, chosen))
+        place = np.empty(len(first), dtype=np.int64)
+        place[chosen] = np.arange(len(chosen))
+        own = sets[rows]
+        removed = _removed_weight(X, Y, weight, sets)[rows]
+        kept = totals[own] - removed
+        kept[kept < _ROUNDING * totals[own]] = 0.0
+        factor = removed / np.where(kept > 0, kept, np.inf)
+        kept_means = means[own] - factor[:, None] * (Y[rows] - means[own])
+        largest = totals.max()
+        return cls(
+            X[first],
+            means,
+            totals / largest,
+            chosen,
+            place[own],
+            Y[rows],
+            weight[rows],
+            kept / largest,
+            kept_means,
+        )
+
+    def error(self, kernel: Kernel, memory: int) -> float:
+        """Return the mean squared error of the rows left out."""
+        F, masses = means_of_others(
+            kernel, self.points, self.means, self.masses, self.chosen, memory
+        )
+        F, masses = F[self.place], masses[self.place]
+        own = kernel.diag(self.points[self.chosen])[self.place] * self.kept
+        share = own / np.where(own > 0, own + masses, 1.0)
+        F += share[:, None] * (self.kept_means - F)
+        errors = ((F - self.targets) ** 2).mean(axis=1)
+        return float(np.average(errors, weights=self.weight))
+
+
+def _removed_weight(
+    X: Any, Y: np.ndarray, weight: np.ndarray, sets: np.ndarray
+) -> np.ndarray:
+    """Return how much of the weight of its set is left out with each row, (l,)."""
+    if len(sets) == sets.max() + 1:
+        return weight  # no row repeats
+    targets, target = np.unique(Y, axis=0, return_inverse=True)
+    target = target.ravel()
+    are_kinds, are_copies = are_categories(X, target, weight)
+    if are_copies:
+        return np.minimum(weight, 1.0)
+    if are_kinds:
+        _, sets = np.unique(sets * len(targets) + target, return_inverse=True)
+    return np.bincount(sets, weight)[sets]
 
 
 class KernelCentroidClassifier(ClassifierMixin, BaseEstimator):

@@ -61,6 +61,17 @@ def make_folds(
     return [fold == f for f in range(n_folds)]
 
 
+def are_categories(X: Any, y: np.ndarray, weight: np.ndarray) -> tuple[bool, bool]:
+    """Return whether the features are categories, and whether the targets are too.
+
+    In the first case rows of equal features but different targets may be held out one
+    by one, in the second even rows that are equal in both. ``y`` (l,) are class codes
+    or target values.
+    """
+    rows = _Rows(X, y, weight, 0, True)
+    return rows.are_categories, rows.have_equal_targets
+
+
 def hold_out(
     X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
 ) -> np.ndarray | None:
@@ -115,6 +126,8 @@ class _Rows:
         The rows.
     are_categories : bool
         Whether many rows differ in their targets only.
+    have_equal_targets : bool
+        Whether, if so, the targets are categories too.
     """
 
     def __init__(
@@ -133,7 +146,8 @@ class _Rows:
         is_much = in_mixed >= MIXED * self._weight.sum()
         # A single one cannot be told from others.
         self.are_categories = bool(is_much and len(sets) > 1)
-        self._n_sets, self._n_pairs, self._n_targets = map(len, (sets, pairs, targets))
+        self.have_equal_targets = self.are_categories and 2 * len(targets) <= len(pairs)
+        self._n_sets = len(sets)
 
     def are_copies(self, n_folds: int) -> bool:
         """Return whether even rows of equal targets are dealt one by one.
@@ -142,7 +156,7 @@ class _Rows:
         many times: else nothing but unknown rows would be tested.
         """
         if self.are_categories:
-            return 2 * self._n_targets <= self._n_pairs
+            return self.have_equal_targets
         are_few = 1 < self._n_sets <= n_folds and not self._is_indexed
         return bool(are_few and self._weight.sum() >= n_folds * self._n_sets)
 

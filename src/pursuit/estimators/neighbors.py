@@ -103,10 +103,12 @@ class HKNNClassifier(LocalSubspaceClassifier):
 
     Notes
     -----
-    Ties go to the class with the nearest point, then to the first in `classes_`: 1e-9
-    of the distance to the nearest point of the class is added to each distance.
-    Without a penalty and with K above the number of features, every hyperplane is the
-    whole space, all distances are zero, and only that rule decides.
+    Ties go to the class with the nearest point: 1e-9 of the distance to it is added to
+    each distance. If that is equal too, as among categories, they go to the class with
+    the most reference points at that distance (all copies count), then to the larger
+    class, then to the first in `classes_`. Without a penalty and with K above the
+    number of features, every hyperplane is the whole space, all distances are zero, and
+    only that rule decides.
 
     With l reference points, d features and C classes, the search costs O(l d) per
     point. Exact distances add O(C K² d); `predict` bounds them and seldom needs more
@@ -254,10 +256,12 @@ class CKNNClassifier(LocalSubspaceClassifier):
 
     Notes
     -----
-    Ties go to the class with the nearest point, then to the first in `classes_`: 1e-9
-    of the distance to the nearest point of the class is added to each distance. With
-    more neighbors than features, a point often lies in the hulls of several classes:
-    their distances are then all zero up to round-off.
+    Ties go to the class with the nearest point: 1e-9 of the distance to it is added to
+    each distance. If that is equal too, as among categories, they go to the class with
+    the most reference points at that distance (all copies count), then to the larger
+    class, then to the first in `classes_`. With more neighbors than features, a point
+    often lies in the hulls of several classes: their distances are then all zero up to
+    round-off.
 
     With l reference points, d features and C classes, the search costs O(l d) per
     point, and the hulls O(C K d) for each neighbor that enters an active set;

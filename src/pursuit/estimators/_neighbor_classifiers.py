@@ -161,7 +161,7 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
         self.n_neighbors_, penalty = most, float(penalties[0])
         if self.loo_samples > 0:
             rows = rows_to_leave_out(self, len(X))
-            find = self._leaving_out(X, rows, graph, most)
+            find = self._leaving_out(X, codes, rows, graph, most)
         if self._is_auto():
             self.loo_table_ = error_table(
                 self._shape(0.0),
@@ -187,14 +187,19 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
         """Store the chosen penalty, if the subspaces have one."""
 
     def _leaving_out(
-        self, X: np.ndarray, rows: np.ndarray, graph: Any, n_neighbors: int
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        rows: np.ndarray,
+        graph: Any,
+        n_neighbors: int,
     ) -> Find:
         """Return a finder of neighborhoods that leaves out rows equal to the query.
 
         The neighborhoods are found once and kept, unless that takes more than half of
         the memory.
         """
-        sets = rows_left_out_together(X, self.reference_)
+        sets = rows_left_out_together(X, codes, self.reference_)
         left_out = LeftOut(sets[self.reference_], sets[rows])
         X = X[rows]
         find = self._finder(X, graph, rows, left_out)

@@ -62,9 +62,9 @@ class HKNNClassifier(LocalSubspaceClassifier):
     loo_samples : int, default=1000
         Maximum number of training points, drawn at random, that are left out in turn
         to choose what is ``"auto"`` and the temperature of the probabilities. Rows
-        equal to the one left out are left out with it, unless the data are a few
-        categories (at most 50 different rows, each repeated five times on average).
-        With 0 there is no `predict_proba`.
+        equal to the one left out are left out with it, unless the data are categories:
+        at most 50 different rows, each repeated five times on average, or a fifth of
+        the rows equal some of other classes. With 0 there is no `predict_proba`.
     max_memory : int, str or None, default=None
         Memory for a block of points: bytes, or a text such as "1 GiB". None is half of
         the free memory. If the neighbors of the left-out points do not fit, they are
@@ -218,9 +218,9 @@ class CKNNClassifier(LocalSubspaceClassifier):
     loo_samples : int, default=1000
         Maximum number of training points, drawn at random, that are left out in turn
         to choose what is ``"auto"`` and the temperature of the probabilities. Rows
-        equal to the one left out are left out with it, unless the data are a few
-        categories (at most 50 different rows, each repeated five times on average).
-        With 0 there is no `predict_proba`.
+        equal to the one left out are left out with it, unless the data are categories:
+        at most 50 different rows, each repeated five times on average, or a fifth of
+        the rows equal some of other classes. With 0 there is no `predict_proba`.
     max_memory : int, str or None, default=None
         Memory for a block of points: bytes, or a text such as "1 GiB". None is half of
         the free memory. If the neighbors of the left-out points do not fit, they are

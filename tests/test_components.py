@@ -406,10 +406,20 @@ def _projection(rows):
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
 def test_share(X, share):
-    model = SparseKernelPCA(share, gamma=0.5).fit(X)
+    model = SparseKernelPCA(share, gamma=0.5, center=False).fit(X)
     captured = 1 - model.path_.residuals / model.path_.residuals[0]
     assert captured[-2] < share <= captured[-1]
     assert model.stop_reason_.startswith("share")
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_share_is_that_of_the_components(X, center):
+    """About a mean that is most of k(x, x), much less is left to capture."""
+    model = SparseKernelPCA(0.9, gamma=0.02, center=center).fit(X)
+    assert model.explained_variance_ratio_.sum() == pytest.approx(0.9, abs=0.05)
+    assert model.explained_variance_ratio_.sum() >= 0.9 - 1e-9
+    one_less = model.truncate(model.n_support_ - 1)
+    assert one_less.explained_variance_ratio_.sum() < 0.9
 
 
 def test_shares_of_other_types(X):

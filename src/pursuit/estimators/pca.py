@@ -66,8 +66,9 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     n_components : int, float, "bound" or None, default=100
         Number of components; at most as many as there are independent rows. A share
-        below 1: points are chosen until they capture this share of the mean
-        ``k(x, x)`` of the candidates. "bound": as many as give the lowest bound on
+        below 1: points are chosen until they capture this share of the variance of
+        the candidates, about their mean as far as the span holds this, or with
+        ``center=False`` of their mean ``k(x, x)``. "bound": as many as give the lowest bound on
         the residual of new points (Corollary 1 of [1]_). None: points are chosen
         until everything is captured up to `tol`.
     kernel : str, callable or kernel object, default="rbf"
@@ -84,7 +85,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         better components at a higher cost.
     center : bool, default=True
         Whether to center the images in feature space, as KernelPCA does. The same
-        points are chosen either way.
+        points are chosen either way, but their number differs if `n_components` is a
+        share.
     delta : float, default=0.05
         With ``n_components="bound"``, the probability with which the bound may fail.
     degree : int, default=3
@@ -270,7 +272,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             sup = float(diagonal(kernel, X).max())
             return until_bound(X.shape[0], sup, self.delta)
         if self._is_by_share():
-            return until_share(float(self.n_components))  # type: ignore[arg-type]
+            share = float(self.n_components)  # type: ignore[arg-type]
+            return until_share(share, self.center)
         return never
 
     def _set_path(self, path: SubspacePath, points: Any) -> None:

@@ -68,9 +68,9 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Number of components; at most as many as there are independent rows. A share
         below 1: points are chosen until they capture this share of the variance of
         the candidates, about their mean as far as the span holds this, or with
-        ``center=False`` of their mean ``k(x, x)``. "bound": as many as give the lowest bound on
-        the residual of new points (Corollary 1 of [1]_). None: points are chosen
-        until everything is captured up to `tol`.
+        ``center=False`` of their mean ``k(x, x)``. "bound": as many as give the
+        lowest bound on the residual of new points (Corollary 1 of [1]_). None: points
+        are chosen until everything is captured up to `tol`.
     kernel : str, callable or kernel object, default="rbf"
         Positive semi-definite kernel: a name ("rbf", "poly", "linear", "laplacian",
         "cosine", "precomputed"), a callable ``k(X, Y)`` that returns a matrix, or a

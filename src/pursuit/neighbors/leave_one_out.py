@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from pursuit._temperatures import likeliest
 
 from .blocks import Find, QueryBlocks
-from .nearest_subspaces import Scores
+from .nearest_subspaces import winners
 from .subspaces import Hulls, Hyperplanes
 
 __all__ = ["Table", "error_table", "squared_error_table", "temperature"]
@@ -69,7 +69,7 @@ def error_table(
     more = 8 * 8 * blocks.n_classes * len(penalties) * most
     for rows, query in blocks.of(X, find, most, more):
         squared = shape.paths(query, penalties, numbers)
-        chosen = Scores.of(np.sqrt(squared), query.hoods).winners()
+        chosen = winners(np.sqrt(squared), query.hoods)
         wrong += (chosen != codes[rows, None, None]).sum(axis=0)
     return Table(numbers, penalties, wrong / len(X), len(X))
 

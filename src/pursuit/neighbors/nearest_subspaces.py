@@ -18,7 +18,7 @@ from .subspaces import (
     in_doubt,
 )
 
-__all__ = ["TIE_BREAK", "NearestSubspace", "Scores"]
+__all__ = ["TIE_BREAK", "NearestSubspace", "Scores", "winners"]
 
 # This share of the distance to the nearest point of a class is added to its distance,
 # to decide between distances that are equal up to round-off.
@@ -42,15 +42,11 @@ class Scores:
     shares: np.ndarray
 
     @classmethod
-    def of(cls, distance: np.ndarray, hoods: Neighborhoods) -> Scores:
-        """Return the scores of distances (n, C, ...) to the classes."""
-        return cls.from_parts(distance, hoods.nearest, hoods.votes)
+    def of(cls, distance: np.ndarray, nearest: np.ndarray, votes: np.ndarray) -> Scores:
+        """Return the scores of distances (n, C, ...) to the classes.
 
-    @classmethod
-    def from_parts(
-        cls, distance: np.ndarray, nearest: np.ndarray, votes: np.ndarray
-    ) -> Scores:
-        """Return the scores, given the parts (n, C) of the neighborhoods."""
+        ``nearest`` and ``votes`` (n, C) are those of the neighborhoods.
+        """
         shape = (*nearest.shape, *[1] * (distance.ndim - 2))
         values = distance + TIE_BREAK * nearest.reshape(shape)
         shares = np.ones(values.shape)
@@ -80,6 +76,18 @@ class Scores:
     def logits(self, temperature: float) -> np.ndarray:
         """Return the logarithms of the probabilities, up to a constant."""
         return np.log(self.shares) - self.values / temperature
+
+
+def winners(distance: np.ndarray, hoods: Neighborhoods) -> np.ndarray:
+    """Return the classes (n, ...) that win by their distances (n, C, ...)."""
+    shape = (*hoods.nearest.shape, *[1] * (distance.ndim - 2))
+    found = (distance + TIE_BREAK * hoods.nearest.reshape(shape)).argmin(axis=1)
+    # Only few points, if any, need more than that.
+    rows = in_doubt(hoods.nearest)
+    if len(rows):
+        scores = Scores.of(distance[rows], hoods.nearest[rows], hoods.votes[rows])
+        found[rows] = scores.winners()
+    return found
 
 
 def _leveled(
@@ -134,7 +142,7 @@ class NearestSubspace:
 
     def scores(self, X: np.ndarray, find: Find) -> Scores:
         """Return the scores of the classes; ``find`` as in :meth:`distances`."""
-        return Scores.from_parts(*self._measure(X, find))
+        return Scores.of(*self._measure(X, find))
 
     def _measure(self, X: np.ndarray, find: Find) -> tuple[np.ndarray, ...]:
         """Return the distances (n, C), those to nearest points, and the votes."""
@@ -176,7 +184,7 @@ class NearestSubspace:
 
     def _measured(self, query: Query, wanted: np.ndarray) -> np.ndarray:
         distance = np.sqrt(self.shape.distances(query, wanted))
-        return Scores.of(distance, query.hoods).winners()
+        return winners(distance, query.hoods)
 
 
 def _nearest_lengths(query: Query) -> np.ndarray:

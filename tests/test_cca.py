@@ -313,6 +313,9 @@ def test_views_that_do_not_do(views):
     for ones in (np.ones_like(Y), sparse.csr_array(np.ones_like(Y))):
         with pytest.raises(ValueError, match="nothing to choose: y is constant"):
             SparseKernelCCA(gamma=1.0).fit(X, ones)
+    for kernel in ("laplacian", "cosine"):
+        with pytest.raises(ValueError, match="nothing to choose: X is constant"):
+            SparseKernelCCA(kernel=kernel).fit(np.ones_like(X), Y)
     for name, view in (("gamma", "X"), ("gamma_y", "y")):
         words = f"kernel of {view} is constant, as {name}=1e-300 is far too small"
         with pytest.raises(ValueError, match=words):

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import SparseKernelPCA, bounds, datasets
 from pursuit.components import variance
+from pursuit.components.deflation import View
 from pursuit.kernels import (
     Gaussian,
     Laplacian,
@@ -110,6 +112,25 @@ def test_steps_end_where_columns_are_only_noise(seed):
         model = SparseKernelPCA(60).fit(X)
     assert 10 < len(model.support_) < 60
     assert model.path_.residuals[-1] < 1e-7
+
+
+def test_rounding_of_a_row_close_to_the_span_is_not_noise():
+    """In a plane, what is left of all rows is on one line, and any row takes it all."""
+    was_rounded = False
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        X = np.r_[[[1.0, 0.0], [1.0, rng.uniform(1e-3, 5e-3)]], rng.normal(size=(9, 2))]
+        K = X @ X.T
+        view = View(SimpleNamespace(n_rows=11), np.diag(K).copy(), 2, 1e-10, "kernel")
+        g = K[0] / np.sqrt(K[0, 0])
+        view.deflate(0, g)
+        u = K[1] - g[1] * g
+        excess = u * (u / u[1]) - view.residual
+        was_rounded = was_rounded or excess.max() > 1e-13 * K.max()
+        assert not view.is_noise(1, u)
+        # Larger errors than those of rounding are noise.
+        assert view.is_noise(1, u + 1e-9 * (np.arange(11) != 1) * np.sign(u))
+    assert was_rounded
 
 
 @pytest.mark.parametrize("kernel", KERNELS[:5], ids=named)
@@ -385,10 +406,20 @@ def _projection(rows):
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
 def test_share(X, share):
-    model = SparseKernelPCA(share, gamma=0.5).fit(X)
+    model = SparseKernelPCA(share, gamma=0.5, center=False).fit(X)
     captured = 1 - model.path_.residuals / model.path_.residuals[0]
     assert captured[-2] < share <= captured[-1]
     assert model.stop_reason_.startswith("share")
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_share_is_that_of_the_components(X, center):
+    """About a mean that is most of k(x, x), much less is left to capture."""
+    model = SparseKernelPCA(0.9, gamma=0.02, center=center).fit(X)
+    assert model.explained_variance_ratio_.sum() == pytest.approx(0.9, abs=0.05)
+    assert model.explained_variance_ratio_.sum() >= 0.9 - 1e-9
+    one_less = model.truncate(model.n_support_ - 1)
+    assert one_less.explained_variance_ratio_.sum() < 0.9
 
 
 def test_shares_of_other_types(X):

@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pursuit import KMPClassifier, KMPRegressor
+from pursuit import HKNNClassifier, KMPClassifier, KMPRegressor
 from pursuit.inspection import PathDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -122,6 +122,15 @@ def test_no_held_out_errors_that_chose_the_size(patients, selection, alpha):
     model = KMPRegressor(gamma=1.0, alpha=alpha, selection=selection, max_support=3)
     with pytest.raises(ValueError, match="from_estimator"):
         PathDisplay.from_search(model.fit(X, y))
+
+
+@pytest.mark.parametrize("draw", ["from_search", "from_estimator"])
+def test_models_without_a_path_are_told_which_have_one(draw, patients):
+    X, y, _ = patients
+    model = HKNNClassifier(3, 0.1).fit(X, y > np.median(y))
+    rows = () if draw == "from_search" else (X, y)
+    with pytest.raises(TypeError, match="HKNNClassifier has no path.*KMPClassifier"):
+        getattr(PathDisplay, draw)(model, *rows)
 
 
 def test_steps_of_a_pursuit_that_chooses_points_again(patients):

@@ -747,6 +747,17 @@ def test_kernels_with_the_wrong_arguments(make):
 
 
 @both
+def test_precomputed_says_which_widths_it_takes(make):
+    model = make("precomputed", **FAST).fit(X @ X.T, Y[make])
+    words = f"{len(X)} training points, or with the {model.n_support_} of support_"
+    with pytest.raises(ValueError, match=words):
+        model.predict(np.ones((2, len(X) + 1)))
+    with pytest.raises(ValueError, match="NaN") as caught:
+        model.predict(np.full((2, len(X)), np.nan))
+    assert "support_" not in str(caught.value)
+
+
+@both
 def test_precomputed_must_be_square(make):
     with pytest.raises(ValueError, match="precomputed.*square"):
         make("precomputed", **FAST).fit(X, Y[make])

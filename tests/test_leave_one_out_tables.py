@@ -224,6 +224,15 @@ def test_a_few_categories_meet_again():
 
 
 @pytest.mark.parametrize("make", CLASSIFIERS)
+def test_many_categories_meet_again(make):
+    """A hundred kinds of rows: those of both classes show that they are no copies."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 10, (1000, 2)).astype(float)
+    y = (X.sum(axis=1) % 2).astype(int) ^ (rng.random(1000) < 0.1)
+    assert make("auto").fit(X, y).loo_table_.errors.min() < 0.15
+
+
+@pytest.mark.parametrize("make", CLASSIFIERS)
 @pytest.mark.parametrize("n", [2, 4, 9])
 def test_rows_that_are_all_equal(make, n):
     model = make("auto").fit(np.ones((n, 2)), np.arange(n) % 2)

@@ -119,6 +119,17 @@ def test_repeated_rows_spoil_no_choice(model, friedman):
     assert model.fit(np.r_[X, X], np.r_[y, y]).score(Xt, yt) > wanted - 0.05
 
 
+@pytest.mark.parametrize("n_copies", [1, 3])
+def test_categories_meet_again(n_copies):
+    """Rows that differ in their targets only are no copies, but repeated ones are."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 10, (2000, 2)).astype(float)
+    y = X.sum(axis=1) % 2 + 0.3 * rng.normal(size=2000)
+    Xt, yt = X[1000:], y[1000:]
+    X, y = np.repeat(X[:1000], n_copies, axis=0), np.repeat(y[:1000], n_copies)
+    assert HKNNRegressor().fit(X, y).score(Xt, yt) > 0.65
+
+
 def test_better_than_neighbors_alone(friedman):
     X, y, Xt, yt = friedman
     best = max(

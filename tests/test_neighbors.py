@@ -19,6 +19,7 @@ from sklearn.neighbors import (
     KNeighborsClassifier,
     NearestCentroid,
     NearestNeighbors,
+    radius_neighbors_graph,
 )
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -278,6 +279,60 @@ def test_full_ties_go_to_the_first_class(make):
     y = ["b", "a"] * 4
     model = make(2, loo_samples=0).fit(X, y)
     assert model.predict(X).tolist() == ["a"] * 8
+
+
+def noisy_categories(n_features):
+    """Return rows of 8 kinds; a sixth of each has the wrong class of three."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 2, (8, n_features)).astype(float)
+    kind = rng.integers(8, size=600)
+    y = np.where(rng.random(600) < 1 / 6, rng.integers(3, size=600), kind % 3)
+    return kinds[kind], y
+
+
+# Beyond 15 features the search is by expanded squares, which round.
+@pytest.mark.parametrize("n_features", [4, 30])
+@pytest.mark.parametrize("make", CLASSIFIERS)
+def test_classes_at_one_point_are_decided_by_its_majority(make, n_features):
+    X, y = noisy_categories(n_features)
+    model = make(3).fit(X, y)
+    kinds, kind = np.unique(X, axis=0, return_inverse=True)
+    table = np.zeros((len(kinds), 3))
+    np.add.at(table, (kind, y), 1)
+    # The larger class has an edge where numbers are equal.
+    wanted = (table + 0.1 * table.mean(axis=0) / len(y)).argmax(axis=1)
+    tied = np.all(model.distances(kinds) == 0, axis=1)
+    assert tied.sum() > 1
+    np.testing.assert_array_equal(model.predict(kinds), wanted)
+    values = model.decision_function(kinds)
+    np.testing.assert_array_equal(values.argmax(axis=1), wanted)
+    share = table[tied] / table[tied].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(kinds)[tied], share, atol=0.02)
+    graph = radius_neighbors_graph(X, 1e9, mode="distance", include_self=True)
+    np.testing.assert_array_equal(model.predict(X, graph=graph), model.predict(X))
+
+
+@pytest.mark.parametrize("make", CLASSIFIERS)
+def test_ties_between_points_count_all_that_are_as_near(make):
+    """Around the origin are 2 points of "a", one of them twice, and 4 of "b"."""
+    X = [[1, 0], [1, 0], [-1, 0], [0, 1], [0, 1], [0, -1], [0, -1]]
+    y = ["a"] * 3 + ["b"] * 4
+    model = make(4).fit(np.array(X, dtype=float), y)
+    assert model.predict([[0.0, 0.0]]) == "b"
+    assert model.decision_function([[0.0, 0.0]]) > 0
+    # As many: the larger class.
+    X, y = [*X, [1, 0], [5, 5]], [*y, "a", "b"]
+    model.fit(np.array(X, dtype=float), y)
+    assert model.predict([[0.0, 0.0]]) == "b"
+    assert model.predict_proba([[0.0, 0.0]]).argmax() == 1
+
+
+@pytest.mark.parametrize("make", CLASSIFIERS)
+def test_a_point_left_out_does_not_vote_for_itself(make):
+    X = np.repeat([[0.0], [1.0]], 10, axis=0)
+    # Of the second kind, 5 are of each class: each sees more of the other.
+    y = np.r_[np.zeros(10), np.tile([0, 1], 5)]
+    assert make("auto").fit(X, y).loo_table_.errors[0, 0] == 0.5
 
 
 # -- what follows from the data -----------------------------------------------------

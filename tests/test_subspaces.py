@@ -124,7 +124,8 @@ def test_points_that_just_span_the_space(rng):
 
 @pytest.mark.parametrize("penalty", [0.0, 1e-12, 0.1])
 def test_nan_is_no_distance(penalty, rng):
-    hoods = Neighborhoods(np.arange(3)[None, None], np.full((1, 1), 3), np.ones((1, 1)))
+    one = np.ones((1, 1))
+    hoods = Neighborhoods(np.arange(3)[None, None], np.full((1, 1), 3), one, one)
     query = Query(
         rng.standard_normal((3, 5)), np.zeros((1, 5)), hoods, no_tangents(hoods, 5), 1
     )

@@ -161,10 +161,7 @@ class PathDisplay:
         """
         model = _last_step(estimator)
         if not hasattr(model, "staged_score"):
-            raise TypeError(
-                f"{type(model).__name__} has no path of sizes: PathDisplay is for "
-                "KMPClassifier and KMPRegressor, and for pipelines that end in one."
-            )
+            raise _without_path(model)
         if isinstance(estimator, Pipeline) and len(estimator) > 1:
             X = estimator[:-1].transform(X)
         scores = [*model.staged_score(X, y, sample_weight, scoring=scoring)]
@@ -201,6 +198,8 @@ class PathDisplay:
             The display, drawn.
         """
         model = _last_step(estimator)
+        if not hasattr(model, "staged_score"):
+            raise _without_path(model)
         check_is_fitted(model)
         selection = getattr(model, "selection_", None)
         trials = [t for t in getattr(model, "search_", []) if _is_of(t, model)]
@@ -230,6 +229,13 @@ def _pyplot() -> Any:
             'pip install "pursuit[plot]".'
         ) from error
     return plt
+
+
+def _without_path(model: Any) -> TypeError:
+    return TypeError(
+        f"{type(model).__name__} has no path of sizes: PathDisplay is for "
+        "KMPClassifier and KMPRegressor, and for pipelines that end in one."
+    )
 
 
 def _last_step(estimator: Any) -> Any:

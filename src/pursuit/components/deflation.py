@@ -35,9 +35,11 @@ DRIFT = 1e-6
 _ROUNDING = 1e-13
 # How far rounding may push a residual below 0, as a share of the largest k(x, x).
 _NEGATIVE = 1e-6
-# A column is noise if it takes more out of a row than the row has left, by more than
-# the first share, and its own residual is below the second share of k(x, x).
-_EXCESS, _FAINT = 1e-13, 1e-4
+# A column whose own residual is below the second share of k(x, x) is noise if it takes
+# more out of a row than the row has left, by more than the first share of the largest
+# k(x, x) and more than rounding. This is the third number over the column's share of
+# k(x, x), times what the row has left; beyond the fourth share it does harm anyway.
+_EXCESS, _FAINT, _ERROR, _HARM = 1e-13, 1e-4, 16 * np.finfo(np.float64).eps, 1e-10
 
 
 class View:
@@ -123,8 +125,9 @@ class View:
         """
         if u[i] > _FAINT * self.diagonal[i]:
             return False
-        excess = (u * (u / u[i]) - self.residual).max()
-        return bool(excess > _EXCESS * self._largest)
+        rounding = _ERROR * (self.diagonal[i] / u[i]) * self.residual
+        allowed = np.clip(rounding, _EXCESS * self._largest, _HARM * self._largest)
+        return bool(np.any(u * (u / u[i]) - self.residual > allowed))
 
     def close(self, index: np.ndarray | int) -> None:
         """Mark rows as inside the span."""

@@ -25,12 +25,22 @@ REASONS = {
 Stop = Callable[[View, int], str | None]
 
 
-def until_share(share: float) -> Stop:
-    """Return a rule that stops when a share of the trace is captured."""
+def until_share(share: float, center: bool) -> Stop:
+    """Return a rule that stops when a share of the variance is captured.
+
+    It is the variance about the mean, as far as the span holds this, or with
+    ``center=False`` the trace.
+    """
+    inside, n_seen = 0.0, 0
 
     def stop(view: View, n_steps: int) -> str | None:
-        left = view.residual.sum()
-        return "share" if left <= (1 - share) * view.diagonal.sum() else None
+        nonlocal inside, n_seen
+        if center:
+            # The squared length of the mean, of which each step adds a coordinate.
+            means = view.factor[n_seen:].mean(axis=1)
+            inside, n_seen = inside + len(view.diagonal) * (means @ means), view.n_steps
+        total = view.diagonal.sum() - inside
+        return "share" if view.residual.sum() <= (1 - share) * total else None
 
     return stop
 

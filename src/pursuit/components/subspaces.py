@@ -173,6 +173,10 @@ def coordinate_blocks(
 
     If ``kernel`` is None, X is the kernel matrix.
     """
+    if not len(rows):
+        # Some kernels reject an empty set of points.
+        yield np.empty((X.shape[0], 0))
+        return
     if kernel is None:
         blocks = value_blocks(Columns(rows, X.shape[1], on_rows=True), X)
     else:

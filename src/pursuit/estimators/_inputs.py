@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import validation
+from sklearn.utils import get_tags, validation
 
 
 def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
@@ -23,7 +23,24 @@ def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     check_kind(X, "X")
     for targets in y:
         check_kind(targets, "y")
-    return validation.validate_data(estimator, X, *y, **how)
+    try:
+        return validation.validate_data(estimator, X, *y, **how)
+    except ValueError as error:
+        if how.get("reset", True) or not _is_of_other_width(estimator, X):
+            raise
+        raise ValueError(
+            f"{error} X must be the kernel with all {estimator.n_features_in_} "
+            f"training points, or with the {estimator.n_support_} of support_ only."
+        ) from None
+
+
+def _is_of_other_width(estimator: Any, X: Any) -> bool:
+    """Return whether X is no kernel matrix of a model that takes one."""
+    takes_kernel = get_tags(estimator).input_tags.pairwise
+    widths = (
+        getattr(estimator, name, None) for name in ("n_features_in_", "n_support_")
+    )
+    return bool(takes_kernel and np.ndim(X) == 2 and np.shape(X)[1] not in widths)
 
 
 def check_kind(data: Any, name: str) -> None:

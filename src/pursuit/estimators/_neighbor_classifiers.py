@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -18,7 +18,7 @@ from pursuit._parameters import (
 )
 from pursuit.neighbors.blocks import Find, QueryBlocks
 from pursuit.neighbors.leave_one_out import error_table, temperature
-from pursuit.neighbors.nearest_subspaces import NearestSubspace, scores
+from pursuit.neighbors.nearest_subspaces import NearestSubspace, Scores
 from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut, from_graph
 from pursuit.neighbors.subspaces import (
     Hulls,
@@ -161,7 +161,7 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
         self.n_neighbors_, penalty = most, float(penalties[0])
         if self.loo_samples > 0:
             rows = rows_to_leave_out(self, len(X))
-            find = self._leaving_out(X, rows, graph, most)
+            find = self._leaving_out(X, codes, rows, graph, most)
         if self._is_auto():
             self.loo_table_ = error_table(
                 self._shape(0.0),
@@ -180,25 +180,30 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
         self.temperature_ = None
         if self.loo_samples > 0:
             model = self._model(self._fitted_shape, self.n_neighbors_)
-            found = scores(*model.distances(X[rows], find))
-            self.temperature_ = temperature(found, codes[rows])
+            found = model.scores(X[rows], find)
+            self.temperature_ = temperature(found.values, codes[rows], found.shares)
 
     def _set_penalty(self, penalty: float) -> None:
         """Store the chosen penalty, if the subspaces have one."""
 
     def _leaving_out(
-        self, X: np.ndarray, rows: np.ndarray, graph: Any, n_neighbors: int
+        self,
+        X: np.ndarray,
+        codes: np.ndarray,
+        rows: np.ndarray,
+        graph: Any,
+        n_neighbors: int,
     ) -> Find:
         """Return a finder of neighborhoods that leaves out rows equal to the query.
 
         The neighborhoods are found once and kept, unless that takes more than half of
         the memory.
         """
-        sets = rows_left_out_together(X, self.reference_)
+        sets = rows_left_out_together(X, codes, self.reference_)
         left_out = LeftOut(sets[self.reference_], sets[rows])
         X = X[rows]
         find = self._finder(X, graph, rows, left_out)
-        each = 8 * len(self.classes_) * (n_neighbors + 4)
+        each = 8 * len(self.classes_) * (n_neighbors + 5)
         if len(rows) * each > budget(self.max_memory) // 2:
             return find
         blocks = self._blocks().of(X, find, n_neighbors)
@@ -206,7 +211,7 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
         kept = Neighborhoods(
             *(
                 np.concatenate([getattr(hoods, name) for hoods in parts])
-                for name in ("index", "count", "nearest")
+                for name in ("index", "count", "nearest", "votes")
             )
         )
         return lambda some, k: kept[some].first(k)
@@ -230,7 +235,10 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
             Exact distances in double precision; infinite for a class without a
             neighbor in `graph`.
         """
-        return self._distances(X, graph)[0]
+        X = self._validated(X)
+        find = self._finder(X, graph)
+        with limited_threads(self.n_jobs):
+            return self._fitted_model().distances(X, find)
 
     def decision_function(self, X: Any, graph: Any = None) -> np.ndarray:
         """Return the negative distances, with ties broken.
@@ -246,9 +254,11 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Negative distance to each class, minus 1e-9 of the distance to its nearest
-            point; for two classes their difference, positive for ``classes_[1]``.
+            point; for two classes their difference, positive for ``classes_[1]``. If
+            these are equal for several classes, all but the one with the most points
+            at that distance get up to 1e-9 of the typical distance less.
         """
-        found = scores(*self._distances(X, graph))
+        found = self._scores(X, graph).ranked(float(np.sqrt(self._variance)))
         return found[:, 0] - found[:, 1] if len(self.classes_) == 2 else -found
 
     def predict(self, X: Any, graph: Any = None) -> np.ndarray:
@@ -298,7 +308,8 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
             likelihood of left-out training points and of one pretended point that
             misses its class by the typical margin, without which a perfect record
             would claim certainty. So the probabilities are calibrated on the whole;
-            they do not come from a model of the class densities.
+            they do not come from a model of the class densities. Classes at equal
+            distances share theirs by their numbers of nearest points.
         """
         return softmax(self._logits(X, graph), axis=1)
 
@@ -322,13 +333,13 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
         return log_softmax(self._logits(X, graph), axis=1)
 
     def _logits(self, X: Any, graph: Any) -> np.ndarray:
-        return -scores(*self._distances(X, graph)) / self.temperature_
+        return self._scores(X, graph).logits(cast(float, self.temperature_))
 
-    def _distances(self, X: Any, graph: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _scores(self, X: Any, graph: Any) -> Scores:
         X = self._validated(X)
         find = self._finder(X, graph)
         with limited_threads(self.n_jobs):
-            return self._fitted_model().distances(X, find)
+            return self._fitted_model().scores(X, find)
 
     def _validated(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

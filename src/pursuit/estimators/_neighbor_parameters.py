@@ -23,6 +23,7 @@ from pursuit._parameters import (
 )
 from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
+from pursuit.fitting.folds import MIXED
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -154,19 +155,38 @@ def reference_rows(reference: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.unique(rows)
 
 
-def rows_left_out_together(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def rows_left_out_together(
+    X: np.ndarray, y: np.ndarray, reference: np.ndarray
+) -> np.ndarray:
     """Return for each training row (n,) the set with which it is left out.
 
     Equal rows form a set: otherwise a row would be its own neighbor through a copy. If
-    the data are a few categories, new points equal training rows anyway, and each row
-    is left out alone, as it is if all reference points are equal.
+    the data are categories, new points equal training rows anyway, and each row is left
+    out alone, as it is if all reference points are equal. The rules are those of
+    :mod:`pursuit.fitting.folds`: many rows that differ in their targets only are
+    categories, and of these, rows of equal targets are copies, unless there are too few
+    different targets to tell.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,) or (n, T)
+        Class codes or target values.
+    reference : ndarray of int
+        Rows of the reference points.
     """
-    first, sets = distinct_rows(X, np.ones(len(X)))
+    alone, one = np.arange(len(X)), np.ones(len(X))
+    first, sets = distinct_rows(X, one)
     n = len(first)
-    is_category = n <= _FEW_ROWS and len(X) >= _MANY_COPIES * n
-    if n == len(X) or is_category or np.ptp(sets[reference]) == 0:
-        return np.arange(len(X))
-    return sets
+    are_few = n <= _FEW_ROWS and len(X) >= _MANY_COPIES * n
+    if n == len(X) or are_few or np.ptp(sets[reference]) == 0:
+        return alone
+    targets, target = distinct_rows(y.reshape(len(y), -1), one)
+    pairs, pair = np.unique(sets * len(targets) + target, return_inverse=True)
+    is_mixed = np.bincount(pairs // len(targets))[sets] > 1
+    if is_mixed.mean() < MIXED:
+        return sets
+    return alone if 2 * len(targets) <= len(pairs) else pair
 
 
 def _in_short(given: Any) -> str:

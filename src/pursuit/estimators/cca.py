@@ -97,7 +97,8 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         theirs once, unless ``redraw_candidates=True``.)
     tol : float, default=1e-10
         A row whose squared distance from the span of the chosen ones is below this
-        share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding.
+        share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding. One below
+        1e-4 of it counts as inside too if rounding has made its values inconsistent.
     max_memory : int, str or None, default=None
         Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
         the free memory. Kernel values that do not fit are recomputed at each pass,

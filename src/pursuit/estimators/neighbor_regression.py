@@ -62,8 +62,9 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
     loo_samples : int, default=1000
         Maximum number of training points, drawn at random, that are left out in turn
         to choose what is ``"auto"``. Rows equal to the one left out are left out with
-        it, unless the data are a few categories (at most 50 different rows, each
-        repeated five times on average).
+        it, unless the data are categories: at most 50 different rows, each repeated
+        five times on average, or a fifth of the rows differ from equal ones in their
+        targets.
     max_memory : int, str or None, default=None
         Memory for a block of points: bytes, or a text such as "1 GiB". None is half of
         the free memory.
@@ -194,7 +195,7 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
                 "n_samples=1 is too few to leave one out: give numbers for "
                 "n_neighbors and penalty."
             )
-        sets = rows_left_out_together(self._points, np.arange(n))
+        sets = rows_left_out_together(self._points, self._values, np.arange(n))
         self.loo_table_ = self._table(self._numbers(sets), penalties, sets)
         j, k = self.loo_table_.best()
         self.n_neighbors_ = int(self.loo_table_.n_neighbors[k])

@@ -62,9 +62,9 @@ class HKNNClassifier(LocalSubspaceClassifier):
     loo_samples : int, default=1000
         Maximum number of training points, drawn at random, that are left out in turn
         to choose what is ``"auto"`` and the temperature of the probabilities. Rows
-        equal to the one left out are left out with it, unless the data are a few
-        categories (at most 50 different rows, each repeated five times on average).
-        With 0 there is no `predict_proba`.
+        equal to the one left out are left out with it, unless the data are categories:
+        at most 50 different rows, each repeated five times on average, or a fifth of
+        the rows equal some of other classes. With 0 there is no `predict_proba`.
     max_memory : int, str or None, default=None
         Memory for a block of points: bytes, or a text such as "1 GiB". None is half of
         the free memory. If the neighbors of the left-out points do not fit, they are
@@ -103,10 +103,12 @@ class HKNNClassifier(LocalSubspaceClassifier):
 
     Notes
     -----
-    Ties go to the class with the nearest point, then to the first in `classes_`: 1e-9
-    of the distance to the nearest point of the class is added to each distance.
-    Without a penalty and with K above the number of features, every hyperplane is the
-    whole space, all distances are zero, and only that rule decides.
+    Ties go to the class with the nearest point: 1e-9 of the distance to it is added to
+    each distance. If that is equal too, as among categories, they go to the class with
+    the most reference points at that distance (all copies count), then to the larger
+    class, then to the first in `classes_`. Without a penalty and with K above the
+    number of features, every hyperplane is the whole space, all distances are zero, and
+    only that rule decides.
 
     With l reference points, d features and C classes, the search costs O(l d) per
     point. Exact distances add O(C K² d); `predict` bounds them and seldom needs more
@@ -216,9 +218,9 @@ class CKNNClassifier(LocalSubspaceClassifier):
     loo_samples : int, default=1000
         Maximum number of training points, drawn at random, that are left out in turn
         to choose what is ``"auto"`` and the temperature of the probabilities. Rows
-        equal to the one left out are left out with it, unless the data are a few
-        categories (at most 50 different rows, each repeated five times on average).
-        With 0 there is no `predict_proba`.
+        equal to the one left out are left out with it, unless the data are categories:
+        at most 50 different rows, each repeated five times on average, or a fifth of
+        the rows equal some of other classes. With 0 there is no `predict_proba`.
     max_memory : int, str or None, default=None
         Memory for a block of points: bytes, or a text such as "1 GiB". None is half of
         the free memory. If the neighbors of the left-out points do not fit, they are
@@ -254,10 +256,12 @@ class CKNNClassifier(LocalSubspaceClassifier):
 
     Notes
     -----
-    Ties go to the class with the nearest point, then to the first in `classes_`: 1e-9
-    of the distance to the nearest point of the class is added to each distance. With
-    more neighbors than features, a point often lies in the hulls of several classes:
-    their distances are then all zero up to round-off.
+    Ties go to the class with the nearest point: 1e-9 of the distance to it is added to
+    each distance. If that is equal too, as among categories, they go to the class with
+    the most reference points at that distance (all copies count), then to the larger
+    class, then to the first in `classes_`. With more neighbors than features, a point
+    often lies in the hulls of several classes: their distances are then all zero up to
+    round-off.
 
     With l reference points, d features and C classes, the search costs O(l d) per
     point, and the hulls O(C K d) for each neighbor that enters an active set;

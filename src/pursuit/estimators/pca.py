@@ -66,10 +66,11 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     n_components : int, float, "bound" or None, default=100
         Number of components; at most as many as there are independent rows. A share
-        below 1: points are chosen until they capture this share of the mean
-        ``k(x, x)`` of the candidates. "bound": as many as give the lowest bound on
-        the residual of new points (Corollary 1 of [1]_). None: points are chosen
-        until everything is captured up to `tol`.
+        below 1: points are chosen until they capture this share of the variance of
+        the candidates, about their mean as far as the span holds this, or with
+        ``center=False`` of their mean ``k(x, x)``. "bound": as many as give the
+        lowest bound on the residual of new points (Corollary 1 of [1]_). None: points
+        are chosen until everything is captured up to `tol`.
     kernel : str, callable or kernel object, default="rbf"
         Positive semi-definite kernel: a name ("rbf", "poly", "linear", "laplacian",
         "cosine", "precomputed"), a callable ``k(X, Y)`` that returns a matrix, or a
@@ -84,7 +85,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         better components at a higher cost.
     center : bool, default=True
         Whether to center the images in feature space, as KernelPCA does. The same
-        points are chosen either way.
+        points are chosen either way, but their number differs if `n_components` is a
+        share.
     delta : float, default=0.05
         With ``n_components="bound"``, the probability with which the bound may fail.
     degree : int, default=3
@@ -104,7 +106,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         theirs once, unless ``redraw_candidates=True``.)
     tol : float, default=1e-10
         A row whose squared distance from the span of the chosen ones is below this
-        share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding.
+        share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding. One below
+        1e-4 of it counts as inside too if rounding has made its values inconsistent.
     max_memory : int, str or None, default=None
         Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
         the free memory. Kernel values that do not fit are recomputed at each pass,
@@ -269,7 +272,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             sup = float(diagonal(kernel, X).max())
             return until_bound(X.shape[0], sup, self.delta)
         if self._is_by_share():
-            return until_share(float(self.n_components))  # type: ignore[arg-type]
+            share = float(self.n_components)  # type: ignore[arg-type]
+            return until_share(share, self.center)
         return never
 
     def _set_path(self, path: SubspacePath, points: Any) -> None:

@@ -83,7 +83,7 @@ class QueryBlocks:
         # Indices, and those of points that bounds do not decide; the results of the
         # search for one class; distances, bounds, counts and masks; copies of the
         # points for the loops, the search, the undecided ones and their differences.
-        numbers = (2 * self.n_classes + 6) * n_neighbors + 16 * self.n_classes
+        numbers = (2 * self.n_classes + 6) * n_neighbors + 18 * self.n_classes
         each = 8 * numbers + 4 * d * size + more
         most = n_neighbors
         if self.tangents_of is not None:

@@ -108,7 +108,7 @@ def _one(x: Any, neighbors: Any, tangents: Any = None) -> Query:
     _check_finite("neighbors", points)
     index = np.arange(len(points))[None, None]
     count = np.full((1, 1), len(points))
-    hoods = Neighborhoods(index, count, np.zeros((1, 1)))
+    hoods = Neighborhoods(index, count, np.zeros((1, 1)), np.ones((1, 1)))
     T = no_tangents(hoods, points.shape[1])
     if tangents is not None:
         T = Tangents(_checked_tangents(tangents, len(x))[None], T.spot)

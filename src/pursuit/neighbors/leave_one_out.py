@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from pursuit._temperatures import likeliest
 
 from .blocks import Find, QueryBlocks
-from .nearest_subspaces import scores
+from .nearest_subspaces import winners
 from .subspaces import Hulls, Hyperplanes
 
 __all__ = ["Table", "error_table", "squared_error_table", "temperature"]
@@ -65,11 +65,11 @@ def error_table(
     """
     wrong = np.zeros((len(penalties), len(numbers)))
     most = int(numbers[-1])
-    more = 4 * 8 * blocks.n_classes * len(penalties) * most
+    # The distances, their scores, and what decides between equal ones.
+    more = 8 * 8 * blocks.n_classes * len(penalties) * most
     for rows, query in blocks.of(X, find, most, more):
         squared = shape.paths(query, penalties, numbers)
-        nearest = query.hoods.nearest[:, :, None, None]
-        chosen = scores(np.sqrt(squared), nearest).argmin(axis=1)
+        chosen = winners(np.sqrt(squared), query.hoods)
         wrong += (chosen != codes[rows, None, None]).sum(axis=0)
     return Table(numbers, penalties, wrong / len(X), len(X))
 
@@ -107,12 +107,14 @@ def squared_error_table(
     return Table(numbers, penalties, squared / Y.size, len(X))
 
 
-def temperature(score: np.ndarray, codes: np.ndarray) -> float:
-    """Return the T that maximizes the likelihood of softmax(-score / T).
+def temperature(
+    score: np.ndarray, codes: np.ndarray, shares: np.ndarray | None = None
+) -> float:
+    """Return the T that maximizes the likelihood of softmax(log(shares) - score / T).
 
-    One more point is added that misses its class by the typical margin. Points without
-    a finite score of their own class are ignored. If no point has a margin, T is the
-    typical score.
+    Shares (n, C) of equal scores are 1 if they are not given. One more point is added
+    that misses its class by the typical margin. Points without a finite score of their
+    own class are ignored. If no point has a margin, T is the typical score.
     """
     own = score[np.arange(len(score)), codes]
     is_known = np.isfinite(own)
@@ -124,7 +126,9 @@ def temperature(score: np.ndarray, codes: np.ndarray) -> float:
         lengths = score[np.isfinite(score) & (score > 0)]
         return float(np.median(lengths)) if len(lengths) else 1.0
 
+    logs = np.zeros(gaps.shape) if shares is None else np.log(shares[is_known])
+
     def surprise(t: float) -> float:
-        return float(logsumexp(-gaps / t, axis=1).sum())
+        return float(logsumexp(logs - gaps / t, axis=1).sum())
 
     return likeliest(surprise, float(np.median(margins)))

@@ -7,13 +7,104 @@ from dataclasses import dataclass
 import numpy as np
 
 from .blocks import Find, QueryBlocks
-from .subspaces import PRECISION, Hulls, Hyperplanes, Query, Tangents
+from .subspaces import (
+    EQUAL,
+    PRECISION,
+    Hulls,
+    Hyperplanes,
+    Neighborhoods,
+    Query,
+    Tangents,
+    in_doubt,
+)
 
-__all__ = ["TIE_BREAK", "NearestSubspace"]
+__all__ = ["TIE_BREAK", "NearestSubspace", "Scores", "winners"]
 
 # This share of the distance to the nearest point of a class is added to its distance,
 # to decide between distances that are equal up to round-off.
 TIE_BREAK = 1e-9
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of the classes; the smallest wins, of equal ones the largest share.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, C, ...)
+        Distances plus `TIE_BREAK` of those to the nearest points. If both are equal for
+        several classes up to rounding, these have the same value.
+    shares : ndarray of shape (n, C, ...)
+        Votes of such classes, over their mean; 1 for all others.
+    """
+
+    values: np.ndarray
+    shares: np.ndarray
+
+    @classmethod
+    def of(cls, distance: np.ndarray, nearest: np.ndarray, votes: np.ndarray) -> Scores:
+        """Return the scores of distances (n, C, ...) to the classes.
+
+        ``nearest`` and ``votes`` (n, C) are those of the neighborhoods.
+        """
+        shape = (*nearest.shape, *[1] * (distance.ndim - 2))
+        values = distance + TIE_BREAK * nearest.reshape(shape)
+        shares = np.ones(values.shape)
+        rows = in_doubt(nearest)
+        if len(rows):
+            values[rows], shares[rows] = _leveled(
+                values[rows], nearest.reshape(shape)[rows], votes.reshape(shape)[rows]
+            )
+        return cls(values, shares)
+
+    def winners(self) -> np.ndarray:
+        """Return the class (n, ...) of each point, the first of full ties."""
+        best = self.values.min(axis=1, keepdims=True)
+        return np.where(self.values <= best, self.shares, -1.0).argmax(axis=1)
+
+    def ranked(self, unit: float) -> np.ndarray:
+        """Return values (n, C) that are smallest for the winners only.
+
+        Of equal ones, those that lose get up to `TIE_BREAK` units more.
+        """
+        step = TIE_BREAK * (unit if 0 < unit < np.inf else 1.0)
+        step = step + EQUAL * self.values.min(axis=1, keepdims=True)
+        lack = 1 - self.shares / self.shares.max(axis=1, keepdims=True)
+        # Without a product where nothing lacks, as a step may be infinite.
+        return self.values + np.multiply(step, lack, where=lack > 0, out=0 * lack)
+
+    def logits(self, temperature: float) -> np.ndarray:
+        """Return the logarithms of the probabilities, up to a constant."""
+        return np.log(self.shares) - self.values / temperature
+
+
+def winners(distance: np.ndarray, hoods: Neighborhoods) -> np.ndarray:
+    """Return the classes (n, ...) that win by their distances (n, C, ...)."""
+    shape = (*hoods.nearest.shape, *[1] * (distance.ndim - 2))
+    found = (distance + TIE_BREAK * hoods.nearest.reshape(shape)).argmin(axis=1)
+    # Only few points, if any, need more than that.
+    rows = in_doubt(hoods.nearest)
+    if len(rows):
+        scores = Scores.of(distance[rows], hoods.nearest[rows], hoods.votes[rows])
+        found[rows] = scores.winners()
+    return found
+
+
+def _leveled(
+    values: np.ndarray, nearest: np.ndarray, votes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values, equal where nothing but rounding differs, and the shares."""
+    best = values.min(axis=1, keepdims=True)
+    is_tied = values <= best * (1 + EQUAL)
+    closest = np.where(is_tied, nearest, np.inf).min(axis=1, keepdims=True)
+    is_tied &= nearest <= closest * (1 + EQUAL)
+    total = np.where(is_tied, votes, 0.0).sum(axis=1, keepdims=True)
+    n_tied = is_tied.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # NaN ties with nothing
+        shares = np.where(is_tied, votes * n_tied / total, 1.0)
+    others = np.maximum(values, best * (1 + EQUAL))
+    return np.where(is_tied, best, others), shares
+
 
 # Error of a distance in single precision, in units.
 _ROUND_OFF = 1e-5
@@ -42,17 +133,24 @@ class NearestSubspace:
     n_neighbors: int
     unit: float
 
-    def distances(self, X: np.ndarray, find: Find) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distances (n, C) to the classes and to their nearest points.
+    def distances(self, X: np.ndarray, find: Find) -> np.ndarray:
+        """Return the distances (n, C) to the classes.
 
         ``find(rows, K)`` returns the neighborhoods of some rows of X.
         """
-        squared = np.empty((len(X), self.blocks.n_classes))
-        nearest = np.empty_like(squared)
+        return self._measure(X, find)[0]
+
+    def scores(self, X: np.ndarray, find: Find) -> Scores:
+        """Return the scores of the classes; ``find`` as in :meth:`distances`."""
+        return Scores.of(*self._measure(X, find))
+
+    def _measure(self, X: np.ndarray, find: Find) -> tuple[np.ndarray, ...]:
+        """Return the distances (n, C), those to nearest points, and the votes."""
+        squared, nearest, votes = np.empty((3, len(X), self.blocks.n_classes))
         for rows, query in self.blocks.of(X, find, self.n_neighbors):
             squared[rows] = self.shape.distances(query, _all(query))
-            nearest[rows] = query.hoods.nearest
-        return np.sqrt(squared), nearest
+            nearest[rows], votes[rows] = query.hoods.nearest, query.hoods.votes
+        return np.sqrt(squared), nearest, votes
 
     def nearest_class(self, X: np.ndarray, find: Find) -> np.ndarray:
         """Return the class (n,) with the smallest score.
@@ -86,12 +184,7 @@ class NearestSubspace:
 
     def _measured(self, query: Query, wanted: np.ndarray) -> np.ndarray:
         distance = np.sqrt(self.shape.distances(query, wanted))
-        return scores(distance, query.hoods.nearest).argmin(axis=1)
-
-
-def scores(distance: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-    """Return distances with ties broken; the smallest wins."""
-    return distance + TIE_BREAK * nearest
+        return winners(distance, query.hoods)
 
 
 def _nearest_lengths(query: Query) -> np.ndarray:

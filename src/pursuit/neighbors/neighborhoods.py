@@ -16,7 +16,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
-from .subspaces import Neighborhoods
+from pursuit._rows import distinct_rows
+
+from .subspaces import EQUAL, Neighborhoods, in_doubt
 
 __all__ = ["ClassSearch", "LeftOut", "from_graph"]
 
@@ -73,6 +75,8 @@ class ClassSearch:
         n_jobs: int | None = None,
     ):
         self._members = [np.flatnonzero(codes == c) for c in range(n_classes)]
+        self._points, self._codes = R, codes
+        self._copies: tuple[np.ndarray, np.ndarray] | None = None
         prototype = NearestNeighbors(n_jobs=n_jobs) if search is None else search
         self._origin = None
         if search is None:
@@ -96,6 +100,7 @@ class ClassSearch:
         shape = (len(X), len(self._members))
         index = np.zeros((*shape, n_neighbors), dtype=np.intp)
         count, nearest = np.zeros(shape, dtype=np.intp), np.full(shape, np.inf)
+        n_level = np.zeros(shape, dtype=np.intp)
         moved = self._moved(X)
         for c in range(len(self._members)):
             for here, spare in self._parts(c, len(X), n_neighbors, left_out):
@@ -104,13 +109,67 @@ class ClassSearch:
                 k = found.shape[1]
                 index[here, c, :k] = found
                 count[here, c] = np.isfinite(distance).sum(axis=1)
-                nearest[here, c] = distance[:, 0] if k else np.inf
+                if k:
+                    nearest[here, c] = distance[:, 0]
+                    limit = distance[:, :1] * (1 + EQUAL)
+                    n_level[here, c] = (distance <= limit).sum(axis=1)
         if np.any(count.sum(axis=1) == 0):
             raise ValueError(
                 f"search={self._finders[0]!r} found no neighbor at all for some "
                 "points: every point needs at least one."
             )
-        return Neighborhoods(index, count, nearest)
+        is_same = self._are_same(X, index[:, :, 0]) & (count > 0)
+        nearest[is_same] = 0.0
+        votes = np.ones(shape)
+        rows = in_doubt(nearest)
+        if len(rows):
+            own = None if left_out is None else left_out[rows]
+            votes[rows] = self._votes(index[rows], n_level[rows], is_same[rows], own)
+        return Neighborhoods(index, count, nearest, votes)
+
+    def _are_same(self, X: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return whether points equal their first neighbors (n, C).
+
+        The distance between them is 0, but a search by expanded squares rounds it.
+        """
+        each = [np.all(self._points[rows] == X, axis=1) for rows in first.T]
+        return np.stack(each, axis=1)
+
+    def _votes(
+        self,
+        index: np.ndarray,
+        n_level: np.ndarray,
+        is_same: np.ndarray,
+        left_out: LeftOut | None,
+    ) -> np.ndarray:
+        """Return the votes (n, C); see `Neighborhoods`.
+
+        The first ``n_level`` neighbors are at the smallest distance. All their copies
+        count, not only those among the K neighbors, of which every class has as many.
+        """
+        sets, sizes = self._sets()
+        level = np.arange(index.shape[2]) < n_level[:, :, None]
+        found = np.sort(np.where(level, sets[index], -1), axis=2)
+        is_first = np.diff(found, axis=2, prepend=-1) > 0
+        votes = np.where(is_first, sizes[found], 0).sum(axis=2).astype(np.float64)
+        for c, members in enumerate(self._members):
+            if left_out is not None:
+                # A point that is left out is a copy only of what it equals.
+                votes[:, c] -= is_same[:, c] * left_out.counts(members)
+            votes[:, c] += len(members) / len(self._codes)
+        return votes
+
+    def _sets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the set of copies of each reference point, and the sets' sizes.
+
+        Copies are equal points of one class. Few data ever need them.
+        """
+        if self._copies is None:
+            _, rows = distinct_rows(self._points, np.ones(len(self._points)))
+            pairs = rows * len(self._members) + self._codes
+            _, sets, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
+            self._copies = sets, sizes
+        return self._copies
 
     def _parts(
         self, c: int, n: int, n_neighbors: int, left_out: LeftOut | None
@@ -242,17 +301,23 @@ def from_graph(
     order = np.lexsort((columns, distance, group))
     group, columns, distance = group[order], columns[order], distance[order]
     rank = _ranks(group)
+    n_groups = graph.shape[0] * n_classes
+    nearest = np.full(n_groups, np.inf)
+    nearest[group[rank == 0]] = distance[rank == 0]
+    is_level = distance <= nearest[group] * (1 + EQUAL)
+    votes = np.bincount(group[is_level], minlength=n_groups).astype(np.float64)
     keep = rank < n_neighbors
     group, rank, columns = group[keep], rank[keep], columns[keep]
-    n_groups = graph.shape[0] * n_classes
     index = np.zeros((n_groups, n_neighbors), dtype=np.intp)
     index[group, rank] = position[columns]
-    nearest = np.full(n_groups, np.inf)
-    nearest[group[rank == 0]] = distance[keep][rank == 0]
     shape = (graph.shape[0], n_classes)
     count = np.bincount(group, minlength=n_groups).reshape(shape)
+    sizes = np.bincount(classes[position >= 0], minlength=n_classes)
     return Neighborhoods(
-        index.reshape(*shape, n_neighbors), count, nearest.reshape(shape)
+        index.reshape(*shape, n_neighbors),
+        count,
+        nearest.reshape(shape),
+        votes.reshape(shape) + sizes / sizes.sum(),
     )
 
 

@@ -44,6 +44,8 @@ _ROWS = 32
 # Relative precision of the bounds that `predict` uses; well above the round-off of
 # single precision.
 PRECISION = 2e-3
+# Two lengths are equal if they differ by no more than this share, which is rounding.
+EQUAL = 1e-12
 # Penalty, as a share of the class variance, below which conjugate gradients are slow
 # and their lower bound is weak.
 _SMALLEST_PENALTY = 1e-4
@@ -61,20 +63,27 @@ class Neighborhoods:
         Number of neighbors, at most K.
     nearest : ndarray of shape (n, C)
         Distance to the first neighbor, infinite if there is none.
+    votes : ndarray of shape (n, C)
+        Number of reference points at that distance, and the class's share of all
+        reference points, which decides between equal numbers. A search counts them for
+        points `in_doubt` only; others have 1.
     """
 
     index: np.ndarray
     count: np.ndarray
     nearest: np.ndarray
+    votes: np.ndarray
 
     def __getitem__(self, rows: Any) -> Neighborhoods:
-        return Neighborhoods(self.index[rows], self.count[rows], self.nearest[rows])
+        return Neighborhoods(
+            self.index[rows], self.count[rows], self.nearest[rows], self.votes[rows]
+        )
 
     def first(self, n_neighbors: int) -> Neighborhoods:
         """Return the nearest ``n_neighbors`` of each class."""
         count = np.minimum(self.count, n_neighbors)
         index = np.ascontiguousarray(self.index[:, :, :n_neighbors])
-        return Neighborhoods(index, count, self.nearest)
+        return Neighborhoods(index, count, self.nearest, self.votes)
 
 
 @dataclass(frozen=True)
@@ -258,6 +267,16 @@ def reconstruct(
     out = np.empty(shape)
     query.run(reconstructions, out, settings=(Y, penalties))
     return out[..., numbers - 1]
+
+
+def in_doubt(nearest: np.ndarray) -> np.ndarray:
+    """Return the points that are equally far from the first neighbors of two classes.
+
+    ``nearest`` (n, C) are the distances to these. For other points no votes are needed.
+    """
+    lengths = np.sort(nearest, axis=1)
+    is_equal = lengths[:, 1:] <= lengths[:, :-1] * (1 + EQUAL)
+    return np.flatnonzero(np.any(is_equal & np.isfinite(lengths[:, 1:]), axis=1))
 
 
 def class_variance(X: np.ndarray, codes: np.ndarray, n_classes: int) -> float:

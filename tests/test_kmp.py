@@ -90,6 +90,21 @@ def test_scikit_learn(estimator, check):
 # -- life among other estimators ---------------------------------------------------
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_a_linear_kernel_has_weights_of_the_features(form, regression):
+    X, y = regression
+    Y = np.column_stack([y, X[:, 0]])
+    model = KMPRegressor("linear", max_support=3).fit(form(X), Y)
+    assert model.coef_.shape == (2, X.shape[1])
+    expected = X @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(model.predict(form(X)), expected)
+    assert clone(model).set_params(max_support=2).fit(X, y).coef_.shape == (1, 5)
+    for kernel in ("rbf", "cosine", "poly"):
+        with pytest.raises(AttributeError, match="kernel='linear' only"):
+            KMPRegressor(kernel, gamma=0.1, max_support=2).fit(X, y).coef_  # noqa: B018
+    assert not hasattr(KMPRegressor("linear"), "coef_")
+
+
 def test_fitted_attributes(case):
     make, X, y = case
     model = make(**FAST).fit(X, y)

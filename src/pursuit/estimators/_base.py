@@ -23,6 +23,7 @@ from pursuit.fitting.judging import QUICK_SCORERS, Score
 from pursuit.fitting.plan import Plan
 from pursuit.fitting.search import as_table
 from pursuit.functions import Functions
+from pursuit.kernels import Linear
 from pursuit.losses import as_loss
 from pursuit.losses.laws import check_on_targets
 from pursuit.path import Path, SeparatePaths, joined
@@ -326,6 +327,16 @@ class BaseKMP(CallbackSupport, BaseEstimator):
         Functions that are not centered on a point are left out.
         """
         return self.atoms_.centers
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of the features, (n_outputs, n_features); linear kernel only."""
+        if type(getattr(self.atoms_, "kernel", None)) is not Linear:
+            raise AttributeError(
+                "coef_, the weights of the features, exists for kernel='linear' only: "
+                "use dual_coef_, the weights of support_vectors_."
+            )
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def _functions_of(self, support: np.ndarray) -> Functions:
         place = _places(self.path_)

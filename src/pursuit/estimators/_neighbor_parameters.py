@@ -23,7 +23,7 @@ from pursuit._parameters import (
 )
 from pursuit._rows import distinct_rows
 from pursuit._threads import allowed_threads, limited
-from pursuit.fitting.folds import MIXED
+from pursuit.fitting.folds import are_categories
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -182,11 +182,11 @@ def rows_left_out_together(
     if n == len(X) or are_few or np.ptp(sets[reference]) == 0:
         return alone
     targets, target = distinct_rows(y.reshape(len(y), -1), one)
-    pairs, pair = np.unique(sets * len(targets) + target, return_inverse=True)
-    is_mixed = np.bincount(pairs // len(targets))[sets] > 1
-    if is_mixed.mean() < MIXED:
+    are_kinds, are_copies = are_categories(X, target, one)
+    if not are_kinds:
         return sets
-    return alone if 2 * len(targets) <= len(pairs) else pair
+    pair = np.unique(sets * len(targets) + target, return_inverse=True)[1]
+    return alone if are_copies else pair
 
 
 def _in_short(given: Any) -> str:

@@ -170,6 +170,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         values.
     dual_coef_ : ndarray of shape (n_outputs, n_support)
         Coefficients of the functions.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Weights of the features; with ``kernel="linear"`` only.
     intercept_ : ndarray of shape (n_outputs,)
         Constants.
     n_support_ : int
@@ -499,6 +501,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         values.
     dual_coef_ : ndarray of shape (n_outputs, n_support)
         Coefficients of the functions.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Weights of the features; with ``kernel="linear"`` only.
     intercept_ : ndarray of shape (n_outputs,)
         Constants.
     n_support_ : int

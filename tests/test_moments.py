@@ -201,7 +201,7 @@ def test_classes(data, used, multiclass):
         {"selection": "loo"},
         {"method": "basic"},
         {"loss": "huber", "max_memory": "9 MB"},
-        {"redraw_candidates": True, "n_candidates": 20},
+        {"redraw_candidates": True, "n_candidates": 20, "max_memory": "9 MB"},
         {"scoring": "neg_mean_absolute_error"},
         {"max_support": 19},
     ],

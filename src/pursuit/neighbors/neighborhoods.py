@@ -77,6 +77,7 @@ class ClassSearch:
         self._members = [np.flatnonzero(codes == c) for c in range(n_classes)]
         self._points, self._codes = R, codes
         self._copies: tuple[np.ndarray, np.ndarray] | None = None
+        self._telling = int(np.ptp(R, axis=0).argmax())
         prototype = NearestNeighbors(n_jobs=n_jobs) if search is None else search
         self._origin = None
         if search is None:
@@ -132,8 +133,14 @@ class ClassSearch:
 
         The distance between them is 0, but a search by expanded squares rounds it.
         """
-        each = [np.all(self._points[rows] == X, axis=1) for rows in first.T]
-        return np.stack(each, axis=1)
+        # The feature that varies most tells nearly all of them apart.
+        j = self._telling
+        is_same = self._points[first, j] == X[:, j, None]
+        rows, classes = np.nonzero(is_same)
+        is_same[rows, classes] = np.all(
+            self._points[first[rows, classes]] == X[rows], axis=1
+        )
+        return is_same
 
     def _votes(
         self,

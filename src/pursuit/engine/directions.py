@@ -5,6 +5,8 @@ Letters as in :mod:`.pursuit`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from pursuit.path import OrthogonalPath
@@ -51,7 +53,7 @@ class DirectionSteps(Steps):
         )
         self._squared_y = self.errors[0, 0]
         self._values = np.zeros((len(self.R), len(self._held_out)))
-        self._judge_change(0, constant, load)
+        self._n_valued = 0
         if problem.is_constant(self._squared_y):
             self.stop_reason = "exact"
 
@@ -67,17 +69,19 @@ class DirectionSteps(Steps):
         )
         self.chosen[n] = k
         self.gains[n] = gain
-        self._judge_change(n + 1, u, a)
 
-    def _judge_change(self, size: int, u: np.ndarray, a: np.ndarray) -> None:
-        """Judge the held-out values after a change by ``a`` times ``u``.
+    def held_out_values(self) -> Iterator[np.ndarray]:
+        """Yield the values (T, n) on the held-out rows after each new step.
 
         The values are summed up: targets minus residual would leak the targets by
         rounding.
         """
-        if self.problem.judge is not None:
-            self._values += a[:, None] * u[self._held_out]
-            self._judge(size, self._values)
+        while self._n_valued <= self.n_steps:
+            b = self._n_valued + self._offset - 1
+            if b >= 0:
+                self._values += self.loads[b][:, None] * self.Q[b, self._held_out]
+            self._n_valued += 1
+            yield self._values
 
     def _why_none(self) -> str:
         """Return why no candidate can be chosen."""

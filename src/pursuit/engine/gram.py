@@ -6,7 +6,7 @@ Letters as in :mod:`.pursuit`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -24,19 +24,18 @@ class Gram(ABC):
     ----------
     A : ndarray of shape (M, l)
         Atoms.
-    weights : sequence of ndarrays of shape (l,)
-        Weightings, identified by object and not by value.
+    weights : mapping from int to ndarray of shape (l,)
+        Weights by their key, as ``weighting`` of a problem.
     """
 
-    def __init__(self, A: np.ndarray, weights: Sequence[np.ndarray]):
-        self._weights = list(weights)  # kept alive, so that ids stay unique
-        most = np.max(weights, axis=0)
-        parts = self._make(A, most, [most - w for w in weights])
-        self._parts = {id(w): part for w, part in zip(weights, parts, strict=True)}
+    def __init__(self, A: np.ndarray, weights: Mapping[int, np.ndarray]):
+        most = np.max(list(weights.values()), axis=0)
+        parts = self._make(A, most, [most - w for w in weights.values()])
+        self._parts = dict(zip(weights, parts, strict=True))
 
-    def under(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def under(self, weighting: int) -> tuple[np.ndarray, np.ndarray]:
         """Return ``G`` (M, M) and ``D`` (r, M); the products are ``G - D.T @ D``."""
-        return self._parts[id(weight)]
+        return self._parts[weighting]
 
     @abstractmethod
     def _make(

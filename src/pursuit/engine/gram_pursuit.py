@@ -23,6 +23,7 @@ were correct to 1 % or better.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Protocol
 
@@ -45,7 +46,7 @@ _ROUND = 16
 class Weighted(Protocol):
     """Inner products of all atoms, under some weights."""
 
-    def under(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def under(self, weighting: int) -> tuple[np.ndarray, np.ndarray]:
         """Return ``G`` (M, M) and ``D`` (r, M); the products are ``G - D.T @ D``."""
 
 
@@ -77,7 +78,7 @@ class GramPursuit(Steps):
     ):
         super().__init__(atoms, problem)
         n_targets, size = len(problem.Y), problem.max_steps + self._offset
-        self._G, self._D = gram.under(problem.weight)
+        self._G, self._D = gram.under(problem.weighting)
         self._rows = self._held_out if rows is None else rows
         # Any matrix will do where no row of it is read.
         self._A = self._D
@@ -107,7 +108,7 @@ class GramPursuit(Steps):
         )
         # Sum up the values: targets minus residual would leak the targets by rounding.
         self._values = np.repeat(first, len(rows), axis=1)
-        self._judge(0, self._values)
+        self._n_valued = 0
         constant = np.full((self._offset, self.atoms.n_rows), 1.0 / root)
         self._wanted = np.concatenate([residual, constant]) * problem.weight
         if problem.is_constant(self.errors[0, 0]):
@@ -155,11 +156,15 @@ class GramPursuit(Steps):
             Standing(scores.c, scores.e, scores.norms, scores.is_open, scores.gain),
             Record(self.chosen, self.gains, self.errors),
         )
-        if problem.judge is not None:
-            for n in range(before, self.n_steps):
-                b = n + self._offset
+
+    def held_out_values(self) -> Iterator[np.ndarray]:
+        """Yield the values (T, n) on the held-out rows after each new step."""
+        while self._n_valued <= self.n_steps:
+            if self._n_valued > 0:
+                b = self._n_valued + self._offset - 1
                 self._values += self._loads[b][:, None] * self._Q[b]
-                self._judge(n + 1, self._values)
+            self._n_valued += 1
+            yield self._values
 
     def path(self) -> OrthogonalPath:
         """Return a copy of the path so far."""

@@ -16,6 +16,7 @@ choice is that of Fig. 9.3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -63,6 +64,7 @@ class LossPursuit(Steps):
         self._open = problem.candidates.copy()
         self._candidates: Candidates | None = None
         self._pending: tuple[int, float] | None = None
+        self._n_valued = 0
         self._begin()
 
     def _reserve(self, n_steps: int) -> None:
@@ -326,8 +328,16 @@ class LossPursuit(Steps):
         problem = self.problem
         losses = self._objective.at(self.F).losses
         self.errors[n] = losses @ problem.weight, losses @ problem.held_out
-        self._judge(n, self.F[:, self._held_out])
         self.coefs.append(self._coef[:, : self._offset + n].copy())
+
+    def held_out_values(self) -> Iterator[np.ndarray]:
+        """Yield the values (T, n) on the held-out rows if a step was taken.
+
+        A round takes one step at most.
+        """
+        if self._n_valued <= self.n_steps:
+            self._n_valued = self.n_steps + 1
+            yield self.F[:, self._held_out]
 
     # -- the result ----------------------------------------------------------------
 

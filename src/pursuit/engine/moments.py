@@ -149,7 +149,7 @@ class Moments:
             )
         self._none = np.empty((0, n_atoms))
 
-    def under(self, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def under(self, _: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the products of atoms, with nothing to subtract."""
         return self._fitted.atoms, self._none
 
@@ -171,7 +171,7 @@ class MomentPursuit(GramPursuit):
     ----------
     atoms : Atoms
     problem : Problem
-        As for :class:`.GramPursuit`, without a judge.
+        As for :class:`.GramPursuit`.
     moments : Moments
     which : slice
         Position of the problem's targets among those of the moments.

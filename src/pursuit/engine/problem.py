@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,14 +16,7 @@ from .atoms import Atoms
 # Targets that differ from a constant by less than this share count as constant.
 _CONSTANT = 1e-14
 
-# Attributes that a released pursuit keeps.
-_RECORDED = ("problem", "n_steps", "chosen", "gains", "errors", "judged", "stop_reason")
-
 METHODS = ("pre-fitting", "back-fitting", "basic")
-
-# Scores values (T, n) on the held-out rows, given these rows and their weights; lower
-# is better.
-Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +45,9 @@ class Problem:
     loss : Loss
     backfit_every : int
         Number of steps from one optimization of all coefficients to the next.
-    judge : callable, optional
-        Error of the held-out rows, used instead of the loss.
+    weighting : int
+        Key of ``weight``: problems with the same key have the same weights, so that
+        their pursuits share norms and inner products.
     """
 
     Y: np.ndarray
@@ -67,7 +61,7 @@ class Problem:
     tol: float = 1e-14
     loss: Loss = field(default_factory=Squared)
     backfit_every: int = 1
-    judge: Judge | None = None
+    weighting: int = 0
 
     @property
     def is_orthogonal(self) -> bool:
@@ -99,6 +93,32 @@ class Problem:
         return squared <= _CONSTANT**2 * whole
 
 
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The steps that a pursuit took.
+
+    Attributes
+    ----------
+    chosen : ndarray of shape (n_steps,)
+        Atom chosen at each step.
+    gains : ndarray of shape (n_steps,)
+        Score of that atom.
+    errors : ndarray of shape (n_steps + 1, 2)
+        Loss at sizes 0, 1, ..., summed over the fitted and the held-out rows.
+    stop_reason : str or None
+    """
+
+    chosen: np.ndarray
+    gains: np.ndarray
+    errors: np.ndarray
+    stop_reason: str | None
+
+    @property
+    def n_steps(self) -> int:
+        """The number of steps."""
+        return len(self.chosen)
+
+
 class Steps(ABC):
     """The steps of a pursuit in progress.
 
@@ -111,8 +131,6 @@ class Steps(ABC):
         Score of that atom.
     errors : ndarray of shape (max_steps + 1, 2)
         Loss at sizes 0, 1, ..., summed over the fitted and the held-out rows.
-    judged : ndarray of shape (max_steps + 1,)
-        Error of the held-out rows by the problem's judge.
     stop_reason : str or None
     """
 
@@ -123,7 +141,6 @@ class Steps(ABC):
         self.chosen = np.full(n_max, -1)
         self.gains = np.zeros(n_max)
         self.errors = np.zeros((n_max + 1, 2))
-        self.judged = np.zeros(n_max + 1)
         self.stop_reason: str | None = None
         self._offset = int(problem.fit_intercept)
         self._held_out = np.flatnonzero(problem.held_out)
@@ -184,14 +201,20 @@ class Steps(ABC):
         """Undo the steps after ``n_steps``, and end the pursuit."""
         self.n_steps = min(self.n_steps, n_steps)
 
-    def release(self) -> None:
-        """Free everything but the record, after the pursuit has ended."""
-        self.__dict__ = {name: self.__dict__[name] for name in _RECORDED}
+    def record(self) -> Record:
+        """Return a copy of the steps so far, without the state of the pursuit."""
+        n = self.n_steps
+        return Record(
+            chosen=self.chosen[:n].copy(),
+            gains=self.gains[:n].copy(),
+            errors=self.errors[: n + 1].copy(),
+            stop_reason=self.stop_reason,
+        )
 
-    def _judge(self, size: int, values: np.ndarray) -> None:
-        """Record the judge's error of ``values`` (T, n) on the held-out rows."""
-        if self.problem.judge is not None and len(self._held_out):
-            rows = self._held_out
-            self.judged[size] = self.problem.judge(
-                rows, values, self.problem.held_out[rows]
-            )
+    @abstractmethod
+    def held_out_values(self) -> Iterator[np.ndarray]:
+        """Yield the values (T, n) on the held-out rows after each new step.
+
+        Sizes 0, 1, ... are yielded once each, over all calls; call it after each
+        round. An array is valid until the next one.
+        """

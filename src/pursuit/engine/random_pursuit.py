@@ -84,8 +84,8 @@ class RandomPursuit(DirectionSteps):
             u, a = u / root, a * root
             if problem.alpha > 0:
                 u[self.atoms.n_rows + self.n_steps] = np.sqrt(problem.alpha) / root
-            self.Q[b] = u
             self._left[k] = False
+        self.Q[b] = u
         self.tri[: len(h), b] = h
         self.tri[b, b] = root
         self._record(k, u, a, gain)

@@ -65,6 +65,7 @@ def _run(
 ) -> None:
     active = [p for p in pursuits if p.stop_reason is None]
     norms = _initial_norms(atoms, active)
+    is_first = True
     while active:
         # For little work, switching threads costs more than it saves.
         propose_each = atoms.pool.each if active[0].work > _MUCH_WORK else map
@@ -73,19 +74,22 @@ def _run(
         answers = atoms.correlate(vectors) if len(vectors) else vectors
         start = 0
         for p, own in zip(active, wanted, strict=True):
-            p.advance(answers[start : start + len(own)], norms.pop(id(p), None))
+            needs_norms = is_first and p.needs_norms
+            known = norms[p.problem.weighting] if needs_norms else None
+            p.advance(answers[start : start + len(own)], known)
             start += len(own)
+        is_first = False
         watch(pursuits)
         active = [p for p in active if p.stop_reason is None]
 
 
 def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndarray]:
-    """Return each pursuit's squared norms, computed once for each weighting.
+    """Return the squared norms of all atoms under each weighting, by its key.
 
     The image of the atoms is made in the same pass.
     """
     pursuits = [p for p in pursuits if p.needs_norms]
-    weights = {id(p.problem.weight): p.problem.weight for p in pursuits}
+    weights = {p.problem.weighting: p.problem.weight for p in pursuits}
     if not weights:
         return {}
     needs_image = any(p.needs_image for p in pursuits)
@@ -94,5 +98,4 @@ def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndar
         raise ValueError(f"{_VALUES} too large to be squared, beyond 1e150: {_SCALE}")
     if norms.max() < _SMALLEST and atoms.values(np.arange(min(atoms.n_atoms, 8))).any():
         raise ValueError(f"{_VALUES} too small to be squared, below 1e-145: {_SCALE}")
-    by_weight = dict(zip(weights, norms, strict=True))
-    return {id(p): by_weight[id(p.problem.weight)] for p in pursuits}
+    return dict(zip(weights, norms, strict=True))

@@ -5,11 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # Maximum seconds between two interrupts that belong together.
 _TOGETHER = 2.0
 
 _latest = [-_TOGETHER]
+
+
+class Interrupted(KeyboardInterrupt):
+    """A single Ctrl-C that a caller may turn into a smaller result.
+
+    Parameters
+    ----------
+    partial : Any
+        What was complete when it came.
+    """
+
+    def __init__(self, partial: Any = None) -> None:
+        super().__init__()
+        self.partial = partial
 
 
 def is_repeated() -> bool:
@@ -20,12 +35,30 @@ def is_repeated() -> bool:
 
 
 @contextmanager
-def plain_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt for what a compiled function makes of one.
+def single_interrupts() -> Iterator[None]:
+    """Turn a single Ctrl-C into `Interrupted`; let a repeated one pass.
 
-    An interrupt that comes while its arguments are unpacked ends in a SystemError, or
-    in a chain of them.
+    An interrupt that comes while a compiled function unpacks its arguments ends in a
+    SystemError, or in a chain of them.
     """
+    try:
+        yield
+    except Interrupted:
+        raise
+    except (KeyboardInterrupt, SystemError) as error:
+        cause: BaseException | None = error
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__ or cause.__context__
+        if not isinstance(cause, KeyboardInterrupt):
+            raise
+        if is_repeated():
+            raise KeyboardInterrupt from None
+        raise Interrupted from None
+
+
+@contextmanager
+def plain_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt for what a compiled function makes of one."""
     try:
         yield
     except SystemError as error:

@@ -15,6 +15,8 @@ WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
 # The square of a number that is not 0, but below this, underflows.
 SMALLEST_TO_SQUARE = 1e-140
+# Stands in for 0 where a quotient needs a positive divisor.
+SMALLEST_POSITIVE = 1e-300
 
 
 def is_number(value: Any) -> bool:

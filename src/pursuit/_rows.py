@@ -1,4 +1,7 @@
-"""Identify rows by their contents, independently of order and repetition."""
+"""Equal rows: which they are, whether they are categories, what is left out together.
+
+Rows are told apart by their contents, whatever their order and number.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,10 @@ _AT_ONCE = 256
 
 # What the generator SplitMix64 adds to its state, to number the draws from one digest.
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
+
+# Share of the weight in rows of equal features but different targets from which on
+# features are categories.
+_MIXED = 0.2
 
 # Precision of rounded values: at least the range of the column over this power of two.
 _BITS = 14
@@ -40,6 +47,52 @@ def distinct_rows(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     set_of_row = np.full(len(weight), -1)
     set_of_row[used] = rank[group]
     return used[first[order]], set_of_row
+
+
+def are_categories(
+    sets: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> tuple[bool, bool]:
+    """Return whether the features are categories, and whether the targets are too.
+
+    Rows of equal features, targets and all, may be one row that was repeated. But if
+    many of them differ in their targets, the features are categories, which new data
+    will have again: such rows may be held out one by one. If the targets are categories
+    too (classes, counts), even rows that are equal in both may.
+
+    Parameters
+    ----------
+    sets : ndarray of int of shape (n,)
+        Set of equal rows to which each row belongs.
+    y : ndarray of shape (n,)
+        Class codes or target values.
+    weight : ndarray of shape (n,)
+        Positive weights.
+    """
+    targets, target = np.unique(y, return_inverse=True)
+    pairs = np.unique(sets * len(targets) + target)
+    is_mixed = (np.bincount(pairs // len(targets)) > 1)[sets]
+    is_much = weight[is_mixed].sum() >= _MIXED * weight.sum()
+    # A single set cannot be told from others.
+    features_are = bool(is_much and sets.max() > 0)
+    return features_are, features_are and 2 * len(targets) <= len(pairs)
+
+
+def left_out_together(
+    sets: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> np.ndarray | None:
+    """Return the set of rows with which each row is left out.
+
+    These are the equal rows or, if the features are categories, the rows of equal
+    targets among them. None if each row is left out alone. Parameters are those of
+    :func:`are_categories`.
+    """
+    features_are, targets_are = are_categories(sets, y, weight)
+    if not features_are:
+        return sets
+    if targets_are:
+        return None
+    targets, target = np.unique(y, return_inverse=True)
+    return np.unique(sets * len(targets) + target, return_inverse=True)[1]
 
 
 def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:

@@ -40,6 +40,11 @@ class Expansion:
         return out
 
 
+def values_of(functions: Functions, X: Any) -> np.ndarray:
+    """Return the functions' values (n, M) at the rows of X, computed in blocks."""
+    return np.concatenate([G for _, G in value_blocks(functions, X)])
+
+
 def value_blocks(functions: Functions, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield the functions' values in blocks of rows of X."""
     n = X.shape[0]

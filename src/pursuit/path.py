@@ -7,15 +7,11 @@ lists them (a `Path` lists itself), and a size may be a number for each of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
-
-from pursuit.bounds.paths import BoundRule, TrainingRecord, default_kind
-
-from .bounds import BoundCurve
 
 # The number of steps, of all paths or of each.
 Size = int | Sequence[int]
@@ -41,8 +37,6 @@ class Path:
     stop_reason : str
         One word: "max_support", "patience", "exact" ..., or "truncated" for a part of
         a path.
-    record : TrainingRecord, optional
-        Access to the training rows for :meth:`bound`; dropped when a path is pickled.
     """
 
     atoms: np.ndarray
@@ -50,10 +44,6 @@ class Path:
     gains: np.ndarray
     has_intercept: bool
     stop_reason: str
-    record: TrainingRecord | None = field(default=None, kw_only=True)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "record": None}
 
     def __len__(self) -> int:
         return len(self.atoms)
@@ -138,39 +128,6 @@ class Path:
     def _shortened(self, size: int) -> dict[str, Any]:
         """Return the additional fields of a subclass for the first ``size`` steps."""
         raise NotImplementedError
-
-    def bound(
-        self,
-        kind: str | None = None,
-        *,
-        alpha: float | None = None,
-        delta: float = 0.05,
-    ) -> BoundCurve:
-        """Return a generalization bound at sizes 0, 1, ...
-
-        Parameters
-        ----------
-        kind : {"vc", "mdl", "finite-class"}, optional
-            "vc" bounds the share of new rows with ``|f(x) - y| > alpha``
-            (:func:`pursuit.bounds.vc`, one output); the others bound the error rate of
-            classifiers, with the fewest bits per weight that keep the training errors
-            (:func:`pursuit.bounds.mdl`, :func:`pursuit.bounds.finite_class`). By
-            default "finite-class" for classes, otherwise "vc".
-        alpha : float, optional
-            Tolerated error for "vc". By default 1 for classes, where a wrong sign is
-            an error of 1 or more, otherwise half of the targets' standard deviation.
-        delta : float
-            Probability with which the bound may fail.
-        """
-        if self.record is None:
-            raise ValueError(
-                "This path does not know its training rows. Under a loss with a link, "
-                "such as 'poisson', there is no bound, and they are not kept. Else "
-                "they are lost when a model is pickled, copied deeply or truncated: "
-                "ask the fitted model."
-            )
-        kind = default_kind(self.record.training.is_class) if kind is None else kind
-        return self.record.bound(self, BoundRule(kind, alpha, delta))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -297,12 +254,6 @@ class SeparatePaths:
             axis=0,
         )
 
-    def bound(self, *_: Any, **__: Any) -> BoundCurve:
-        """Raise a ValueError: a bound is defined for a single path only."""
-        raise ValueError(
-            "Each output has a path of its own: use path_.paths[output].bound(...)."
-        )
-
     @property
     def stop_reason(self) -> str:
         """Why the longest path ended."""
@@ -339,8 +290,8 @@ class SeparatePaths:
             yield np.column_stack(values)
 
 
-def joined(paths: Sequence[Path]) -> Path | SeparatePaths:
-    """Return the paths of all outputs as one."""
+def join(paths: Sequence[Path]) -> Path | SeparatePaths:
+    """Return one path as it is, or the paths of several outputs as one."""
     return paths[0] if len(paths) == 1 else SeparatePaths(tuple(paths))
 
 

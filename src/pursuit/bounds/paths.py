@@ -1,13 +1,8 @@
-"""Bounds along a path, from the predictions of its models on the training rows.
-
-A bound needs the values of the path's atoms on the training rows. These are not
-stored: a :class:`TrainingRecord` can recompute them as long as the fitted model stays
-in memory.
-"""
+"""Bounds along a path, from the predictions of its models on the training rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
@@ -227,38 +222,6 @@ def _stages(path: NestedModels, K: np.ndarray) -> Iterator[tuple[int, np.ndarray
 def _n_distinct(path: NestedModels, size: int) -> int:
     """Return the number of distinct atoms; the basic method repeats some."""
     return int(path.positions[:size].max(initial=-1)) + 1
-
-
-# -- records of fitted paths -------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingRecord:
-    """Access to the values of a path's atoms on the training rows.
-
-    Attributes
-    ----------
-    values : callable
-        ``values(path)`` returns the values of ``path.support`` on all rows, and the
-        rows on which these atoms are centered, -1 for none.
-    training : Training
-        Training data; ``rows`` is filled in from the path.
-    row_numbers : ndarray of int
-        Indices of the rows of positive weight.
-    """
-
-    values: Callable[[NestedModels], tuple[np.ndarray, np.ndarray]]
-    training: Training
-    row_numbers: np.ndarray
-
-    def bound(self, path: NestedModels, rule: BoundRule) -> BoundCurve:
-        """Return a bound at sizes 0, 1, ... of the path."""
-        check_rule(rule, self.training.is_class, len(self.training.Y))
-        K, centers = self.values(path)
-        t = self.training
-        rows = positions_of(centers, self.row_numbers)
-        training = Training(t.Y, rows, t.n_candidates, t.is_class)
-        return bound_curve(path, K[self.row_numbers], training, rule)
 
 
 def positions_of(atoms: np.ndarray, row_numbers: np.ndarray) -> np.ndarray:

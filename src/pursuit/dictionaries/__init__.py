@@ -22,7 +22,9 @@ A new dictionary derives from `Dictionary` and needs one method, ``learn(sample)
 which returns a list of `pursuit.functions.Functions`.
 """
 
-from ._base import Dictionary, Sample, Union
+from pursuit.sample import Sample
+
+from ._base import Dictionary, Union
 from .adaptive import AdaptiveGaussian
 from .kernel_based import (
     KernelPerClass,

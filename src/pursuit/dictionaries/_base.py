@@ -1,62 +1,14 @@
-"""Base class of dictionaries, and the data they learn from."""
+"""Base class of dictionaries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from pursuit._rows import distinct_rows
 from pursuit.functions import Functions, join
-
-from .data_frames import Framer
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """The data that a dictionary may learn from.
-
-    Attributes
-    ----------
-    X : array or CSR of shape (l, d)
-    Y : ndarray of shape (T, l)
-        Targets. Classes are coded as -1 and +1, in one row for two classes, else in
-        one row for each class.
-    labels : ndarray of shape (l,) or None
-        Class of each row; None in regression.
-    weight : ndarray of shape (l,)
-        Sample weights; rows of weight 0 are ignored.
-    seen : ndarray of shape (l,)
-        The same weights, but 0 on held-out rows, whose targets must not be used.
-    rows : ndarray of int
-        Rows on which functions may be centered: one of each set of equal rows.
-    feature_names : tuple of str
-    fit_intercept : bool
-        Whether the model has a constant besides the dictionary.
-    memory : int
-        Bytes that learning may use.
-    seed : int
-        Seed of all random choices.
-    verbose : int or bool
-        Whether to show a progress bar during long computations.
-    framer : Framer or None
-        Turns arrays back into frames of the kind that X was; None if X was no frame.
-    """
-
-    X: Any
-    Y: np.ndarray
-    labels: np.ndarray | None
-    weight: np.ndarray
-    seen: np.ndarray
-    rows: np.ndarray
-    feature_names: tuple[str, ...]
-    fit_intercept: bool
-    memory: int
-    seed: int
-    verbose: int | bool = 0
-    framer: Framer | None = None
+from pursuit.sample import Sample
 
 
 class Dictionary(BaseEstimator):
@@ -157,7 +109,7 @@ def classes_of_points(sample: Sample) -> np.ndarray:
     """
     assert sample.labels is not None
     classes, codes = np.unique(sample.labels, return_inverse=True)
-    _, sets = distinct_rows(sample.X, sample.weight)
+    sets = sample.sets
     used = np.flatnonzero(sample.weight > 0)
     keys, pair = np.unique(sets[used] * len(classes) + codes[used], return_inverse=True)
     seen = np.bincount(pair, sample.seen[used])

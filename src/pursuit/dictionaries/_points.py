@@ -11,8 +11,7 @@ from sklearn.cluster import KMeans
 from pursuit._parameters import whole_number
 from pursuit._rows import row_digests
 from pursuit.kernels.widths import in_units
-
-from ._base import Sample
+from pursuit.sample import Sample
 
 
 def points_of(centers: Any, n_centers: Any, sample: Sample) -> dict[str, Any]:

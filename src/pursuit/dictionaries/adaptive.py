@@ -21,9 +21,10 @@ from pursuit._threads import allowed_threads, deal
 from pursuit.functions import Functions, VariedGaussians
 from pursuit.kernels.distances import paired_rows, squared_distances
 from pursuit.kernels.widths import median_gamma, quantile_gamma
+from pursuit.sample import Sample
 
 from . import _width_search
-from ._base import Dictionary, Sample, classes_of_points
+from ._base import Dictionary, classes_of_points
 from ._points import points_of
 
 STRATEGIES = ("global", "local", "stochastic")

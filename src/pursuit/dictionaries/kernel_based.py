@@ -11,8 +11,9 @@ from pursuit._parameters import is_word
 from pursuit.functions import Functions, KernelFunctions, VariedGaussians, join
 from pursuit.kernels import Gaussian, Kernel, as_kernel
 from pursuit.kernels.given import bound_to, check_given, is_precomputed
+from pursuit.sample import Sample
 
-from ._base import Dictionary, Sample, classes_of_points
+from ._base import Dictionary, classes_of_points
 from ._points import at_rows, points_of
 
 # Multiples of the median rule that gamma="cv" may compare.
@@ -21,23 +22,26 @@ CV_MULTIPLES = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 16.0, 64.0, 256.0)
 OCTAVES = tuple(2.0**power for power in range(-4, 5))
 
 
-def widths_to_compare(
-    kernel: Any, gamma: Any, sample: Sample, degree: int = 3, coef0: float = 0.0
-) -> list:
-    """Return the kernel, bound, with each width that ``gamma`` stands for."""
+def widths_to_compare(kernel: Any, gamma: Any, sample: Sample) -> list[Kernel]:
+    """Return the kernel, bound, with each width that ``gamma`` stands for.
+
+    ``gamma`` is for a kernel given by name; a kernel object has its own.
+    """
     if is_precomputed(kernel):
         raise ValueError(
             "kernel='precomputed' stands for a matrix, which X is then: set it on the "
             "estimator, or use Precomputed(is_kernel=True) as the dictionary."
         )
-    # The estimator takes a matrix, so that name is told with the others.
-    names = ("precomputed",)
-    check_given(kernel, gamma, degree, coef0, names=names, words=("cv",))
+    # The estimator takes a matrix, so the error lists that name with the others.
+    check_given(kernel, gamma, names=("precomputed",), words=("cv",))
+    if isinstance(kernel, Kernel):
+        gamma = getattr(kernel, "gamma", None)
     is_searched = is_word(gamma, "cv")
-    first = "median" if is_searched else gamma
-    described = as_kernel(kernel, gamma=first, degree=degree, coef0=coef0)
+    if is_searched and isinstance(kernel, Kernel):
+        kernel = kernel.with_gamma("median")
+    described = as_kernel(kernel, gamma="median" if is_searched else gamma)
     bound = bound_to(described, sample.X, sample.weight)
-    if is_searched and isinstance(kernel, str) and hasattr(bound, "gamma"):
+    if is_searched and hasattr(bound, "gamma"):
         return [bound.with_gamma(m * bound.gamma) for m in CV_MULTIPLES]
     return [bound]
 
@@ -54,9 +58,8 @@ class OneKernel(Dictionary):
         As `kernel` of the estimators; it need not be symmetric or positive definite.
     gamma : float or {"cv", "median", "scale", "auto"}
         Inverse squared width of a kernel given by name; larger is narrower. "cv"
-        compares values on the estimator's folds.
-    degree, coef0
-        Parameters of "poly" and "sigmoid"; ignored by other kernels.
+        compares values on the estimator's folds. A kernel object has its own gamma,
+        which may be "cv" too.
     centers : None, "random", "kmeans" or array of shape (n, d)
         Points z: all training points, a random sample of them, means of their
         clusters, or the given points.
@@ -69,23 +72,17 @@ class OneKernel(Dictionary):
         kernel: Any = "rbf",
         *,
         gamma: float | str = "cv",
-        degree: int = 3,
-        coef0: float = 0.0,
         centers: Any = None,
         n_centers: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.centers = centers
         self.n_centers = n_centers
 
     def learn(self, sample: Sample) -> list[Functions]:
         """Return the kernel on the points, for each gamma to compare."""
-        kernels = widths_to_compare(
-            self.kernel, self.gamma, sample, degree=self.degree, coef0=self.coef0
-        )
+        kernels = widths_to_compare(self.kernel, self.gamma, sample)
         points = points_of(self.centers, self.n_centers, sample)
         return [KernelFunctions(**points, kernel=kernel) for kernel in kernels]
 

@@ -11,8 +11,9 @@ from pursuit._memory import amount
 from pursuit._parameters import whole_number
 from pursuit._rows import distinct_rows
 from pursuit.functions import Functions, OrientedGaussianFunctions
+from pursuit.sample import Sample
 
-from ._base import Dictionary, Sample
+from ._base import Dictionary
 from ._points import points_of
 from .kernel_based import widths_to_compare
 

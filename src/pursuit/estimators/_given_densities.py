@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from pursuit.dictionaries.data_frames import Framer
+from pursuit._frames import Framer
 from pursuit.fitting.folds import make_folds
 
 

@@ -29,7 +29,7 @@ from pursuit.densities.posteriors import (
     error_rate,
     log_posteriors,
 )
-from pursuit.dictionaries.data_frames import framer
+from pursuit._frames import framer
 
 from ._given_densities import check_density, fit_density, held_out_scores, scores
 from ._inputs import validate_data

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import probability
 from pursuit._quantiles import lower_quantile
-from pursuit.dictionaries.data_frames import framer
+from pursuit._frames import framer
 
 from ._given_densities import check_density, fit_density, held_out_scores, scores
 from ._inputs import validate_data

@@ -7,20 +7,56 @@ of them share each pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
+from pursuit._interrupts import Interrupted
+from pursuit._parameters import SMALLEST_POSITIVE
 from pursuit.engine.problem import Problem, Steps
 from pursuit.engine.running import run
 
 from .engines import Workbench
-from .held_out import Sites, held_out_errors, left_of, without
-from .stopping import CV_PATIENCE, Patience
+from .folds import Folds
 
 # Errors closer than this (relative) are a tie, decided by order and not by rounding.
 TIE = 1e-9
+
+# Returns the error of values (T, n) on held-out rows, given these and their weights.
+ScoreRows = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Stop when the error has not decreased for some steps.
+
+    Attributes
+    ----------
+    steps : int
+        Number of steps to wait.
+    share : float
+        Additional steps to wait, as a share of the size of the best model so far:
+        large models improve in small steps.
+    """
+
+    steps: int = 5
+    share: float = 0.0
+
+    def length(self, errors: np.ndarray) -> int:
+        """Return the number of errors, at sizes 0, 1, ..., until patience ends."""
+        best, at = np.inf, 0
+        for n, error in enumerate(errors.tolist()):
+            if error < best:
+                best, at = error, n
+            if n - at >= self.steps + self.share * at:
+                return n + 1
+        return len(errors)
+
+
+# How far cross-validated paths continue beyond their best size so far.
+CV_PATIENCE = Patience(steps=30, share=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,58 +93,91 @@ class Curve:
         return float(self.mean.min())
 
 
-class SearchInterrupted(Exception):  # noqa: N818 -- not an error
-    """The user stopped the search; earlier comparisons remain valid.
+# -- one pursuit -------------------------------------------------------------------
+
+
+class Watched:
+    """A pursuit with the held-out errors of its models so far.
 
     Parameters
     ----------
-    curves : list of list of Curve
-        Curves as far as they got: for each of the first ridges, one for each problem.
+    pursuit : Steps
+    score : callable or None
+        Scores held-out rows; None for the loss, which the pursuit records itself.
     """
 
-    def __init__(self, curves: list[list[Curve]]) -> None:
-        super().__init__()
-        self.curves = curves
+    def __init__(self, pursuit: Steps, score: ScoreRows | None) -> None:
+        self.pursuit = pursuit
+        self._score, self._scores = score, [0.0][:0]
+        held_out = pursuit.problem.held_out
+        self._rows = np.flatnonzero(held_out)
+        self._weight = held_out[self._rows]
+        self.total = float(held_out.sum())
+
+    def look(self) -> None:
+        """Score the steps since the last look."""
+        if self._score is not None and len(self._rows):
+            for values in self.pursuit.held_out_values():
+                self._scores.append(self._score(self._rows, values, self._weight))
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The mean held-out error at sizes 0, 1, ..."""
+        p = self.pursuit
+        if self._score is not None:
+            return np.array(self._scores[: p.n_steps + 1])
+        return p.errors[: p.n_steps + 1, 1] / self.total
+
+    @property
+    def n_steps(self) -> int:
+        """The number of steps so far."""
+        return self.pursuit.n_steps
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the pursuit ended; None while it goes on."""
+        return self.pursuit.stop_reason
+
+    def record(self) -> FoldErrors:
+        """Return the errors without the pursuit."""
+        self.look()
+        return FoldErrors(self.errors.copy(), self.total, self.stop_reason)
 
 
 @dataclass(frozen=True, eq=False)
-class Folds:
-    """Parts of the rows, each held out once.
+class FoldErrors:
+    """What a pursuit on one fold recorded.
 
     Attributes
     ----------
-    parts : sequence of ndarray of shape (l,)
-        As in :func:`.without`.
-    weights : sequence of ndarray of shape (l,)
-        Weights of the rows that each fold leaves. Engines tell weights apart by
-        object, so that all pursuits of a fold share its norms and inner products.
-    sites : Sites
-        Tells which atoms are centered on held-out rows, and closed with them.
+    errors : ndarray of shape (n_steps + 1,)
+        Mean held-out error at sizes 0, 1, ...
+    total : float
+        Weight of the held-out rows.
+    stop_reason : str or None
     """
 
-    parts: Sequence[np.ndarray]
-    weights: Sequence[np.ndarray]
-    sites: Sites
+    errors: np.ndarray
+    total: float
+    stop_reason: str | None
 
-    @classmethod
-    def of(cls, parts: Sequence[np.ndarray], weight: np.ndarray, sites: Sites) -> Folds:
-        """Return the folds that hold out these parts of weighted rows."""
-        return cls(parts, [left_of(part, weight) for part in parts], sites)
+    @property
+    def n_steps(self) -> int:
+        """The number of steps."""
+        return len(self.errors) - 1
 
-    def hold_out(self, problem: Problem) -> Iterator[Problem]:
-        """Yield the problem without each of the parts."""
-        for part, weight in zip(self.parts, self.weights, strict=True):
-            yield without(problem, part, weight, self.sites)
+
+# -- several pursuits --------------------------------------------------------------
 
 
 def shared_curves(
     bench: Workbench,
     problems: Sequence[Problem],
     folds: Folds,
-    alphas: Sequence[float],
     patience: Patience = CV_PATIENCE,
-) -> list[list[Curve]]:
-    """Return the held-out curves: for each ridge, one for each problem.
+    score: ScoreRows | None = None,
+) -> list[Curve]:
+    """Return the held-out curve of each problem.
 
     As many pursuits as the memory allows run at once and share their passes. The
     pursuits of one curve stop together, once their mean error no longer falls.
@@ -116,99 +185,126 @@ def shared_curves(
     Parameters
     ----------
     bench : Workbench
-        With atoms that are the same in all folds, see :func:`.bench_of_folds`.
+        With atoms that are the same in all folds.
     problems : sequence of Problem
         Problems on all rows; each fold gives its rows weight 0 and closes their atoms.
     folds : Folds
-    alphas : sequence of float
     patience : Patience
         When the pursuits of a curve stop.
+    score : callable, optional
+        Scores held-out rows in place of the loss.
+
+    Raises
+    ------
+    Interrupted
+        With the curves that were begun in all folds.
     """
-    tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
-    n_tasks = max(1, bench.n_at_once // max(1, len(folds.parts)))
+    n_at_once = max(1, bench.n_at_once // max(1, len(folds)))
     curves: list[Curve] = []
-    for start in range(0, len(tasks), n_tasks):
-        groups = [
-            [bench.pursuit(problem) for problem in folds.hold_out(task)]
-            for task in tasks[start : start + n_tasks]
-        ]
-
-        def look(_: Sequence[Steps], groups: list[list[Steps]] = groups) -> None:
-            for group in groups:
-                _stop_when_hopeless(group, patience)
-
-        is_whole = _run_in_batches(bench, [p for g in groups for p in g], look)
-        if not is_whole:
-            begun = takewhile(_has_begun, groups)
-            curves += [_curve(group, patience) for group in begun]
-            raise SearchInterrupted(_by_ridge(curves, len(problems)))
-        curves += [_curve(group, patience) for group in groups]
-    return _by_ridge(curves, len(problems))
+    for group in _batches(problems, n_at_once):
+        records: list[list[FoldErrors]] = [[] for _ in group]
+        tasks = [(i, p) for i, q in enumerate(group) for p in folds.hold_out(q)]
+        for batch in _batches(tasks, max(1, bench.n_at_once)):
+            pursuits = [Watched(bench.pursuit(problem), score) for _, problem in batch]
+            numbers = [i for i, _ in batch]
+            together = [
+                [p for p, j in zip(pursuits, numbers, strict=True) if i == j]
+                for i in set(numbers)
+                if numbers.count(i) == len(folds)
+            ]
+            is_whole = _run(bench, pursuits, together, patience)
+            for i, p in zip(numbers, pursuits, strict=True):
+                records[i].append(p.record())
+            if not is_whole:
+                begun = takewhile(lambda r: _have_begun(r, len(folds)), records)
+                raise Interrupted([*curves, *(_curve(r, patience) for r in begun)])
+        curves += [_curve(r, patience) for r in records]
+    return curves
 
 
 def separate_curves(
     bench_of: Callable[[np.ndarray], Workbench],
     problems: Sequence[Problem],
     folds: Folds,
-    alphas: Sequence[float],
     patience: Patience = CV_PATIENCE,
-) -> list[list[Curve]]:
+    score: ScoreRows | None = None,
+) -> list[Curve]:
     """Return the curves of :func:`shared_curves` if each fold has its own atoms.
 
     ``bench_of(weight)`` returns a workbench made from the rows of positive weight.
     Folds run one after the other and do not know when the others stop improving, so
     each runs to its end.
     """
-    tasks = [replace(problem, alpha=alpha) for alpha in alphas for problem in problems]
-    groups: list[list[Steps]] = [[] for _ in tasks]
-    held_out = zip(*(folds.hold_out(task) for task in tasks), strict=True)
+    records: list[list[FoldErrors]] = [[] for _ in problems]
+    held_out = zip(*(folds.hold_out(problem) for problem in problems), strict=True)
     for weight, parts in zip(folds.weights, held_out, strict=True):
         bench = bench_of(weight)
-        pursuits = [bench.pursuit(problem) for problem in parts]
-        if not _run_in_batches(bench, pursuits):
-            complete = [_curve(group, patience) for group in groups if group]
-            raise SearchInterrupted(_by_ridge(complete, len(problems)))
-        for group, p in zip(groups, pursuits, strict=True):
-            group.append(p)
-    return _by_ridge([_curve(group, patience) for group in groups], len(problems))
+        fold: list[FoldErrors] = []
+        for batch in _batches(parts, max(1, bench.n_at_once)):
+            pursuits = [Watched(bench.pursuit(problem), score) for problem in batch]
+            if not _run(bench, pursuits, [], patience):
+                raise Interrupted([_curve(r, patience) for r in records if r])
+            fold += [p.record() for p in pursuits]
+        for record, errors in zip(records, fold, strict=True):
+            record.append(errors)
+    return [_curve(record, patience) for record in records]
 
 
-def _run_in_batches(
+def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _run(
     bench: Workbench,
-    pursuits: list[Steps],
-    watch: Callable[[Sequence[Steps]], None] | None = None,
+    pursuits: list[Watched],
+    together: list[list[Watched]],
+    patience: Patience,
 ) -> bool:
-    """Run as many pursuits at once as the memory allows; keep only their records.
+    """Run pursuits; return False if the user interrupted them.
 
-    Return False if the user interrupted them.
+    Those of a list in ``together`` stop once their mean error no longer falls.
     """
-    size = max(1, bench.n_at_once)
-    for start in range(0, len(pursuits), size):
-        batch = pursuits[start : start + size]
-        run(bench.atoms, batch, watch)
-        for p in batch:
-            p.release()
-        if any(p.stop_reason == "interrupted" for p in batch):
-            return False
-    return True
+
+    def look(_: Sequence[Steps]) -> None:
+        for p in pursuits:
+            p.look()
+        for group in together:
+            _stop_when_hopeless(group, patience)
+
+    run(bench.atoms, [p.pursuit for p in pursuits], look)
+    return all(p.stop_reason != "interrupted" for p in pursuits)
 
 
-def _by_ridge(curves: list[Curve], n_problems: int) -> list[list[Curve]]:
-    """Group the curves by ridge; drop a last ridge that lacks some problems."""
-    n_whole = len(curves) // n_problems * n_problems
-    return [curves[i : i + n_problems] for i in range(0, n_whole, n_problems)]
+def _stop_when_hopeless(group: list[Watched], patience: Patience) -> None:
+    going = [p for p in group if not _is_spent(p)]
+    if not going or all(p.stop_reason for p in going):
+        return
+    length = min(p.n_steps for p in going) + 1
+    mean = _shares(group) @ _errors(group, length)
+    if patience.length(mean) < length:
+        for p in going:
+            p.pursuit.stop_reason = p.stop_reason or "patience"
 
 
-def _has_begun(group: list[Steps]) -> bool:
-    return all(p.n_steps > 0 or _is_spent(p) for p in group)
+def _curve(group: list[FoldErrors], patience: Patience) -> Curve:
+    going = [p for p in group if not _is_spent(p)]
+    length = min((p.n_steps for p in going), default=max(p.n_steps for p in group)) + 1
+    errors = _errors(group, length)
+    shares = _shares(group)
+    mean = shares @ errors
+    scale = np.max(np.abs(errors - mean), initial=SMALLEST_POSITIVE)
+    spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
+    seen = patience.length(mean)
+    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))
 
 
-def _group_errors(group: list[Steps], length: int) -> np.ndarray:
+def _errors(group: Sequence[Watched | FoldErrors], length: int) -> np.ndarray:
     """Return the held-out errors (n_folds, length) of several pursuits.
 
-    A pursuit that found nothing more to add keeps its last error.
+    A pursuit that has nothing more to add keeps its last error.
     """
-    return np.array([_padded(held_out_errors(p), length) for p in group])
+    return np.array([_padded(p.errors, length) for p in group])
 
 
 def _padded(errors: np.ndarray, length: int) -> np.ndarray:
@@ -218,33 +314,14 @@ def _padded(errors: np.ndarray, length: int) -> np.ndarray:
     return np.pad(errors, (0, length - len(errors)), mode="edge")
 
 
-def _fold_weights(group: list[Steps]) -> np.ndarray:
-    totals = np.array([p.problem.held_out.sum() for p in group])
+def _shares(group: Sequence[Watched | FoldErrors]) -> np.ndarray:
+    totals = np.array([p.total for p in group])
     return totals / totals.sum()
 
 
-def _is_spent(p: Steps) -> bool:
+def _is_spent(p: Watched | FoldErrors) -> bool:
     return p.stop_reason in ("exact", "exhausted")
 
 
-def _stop_when_hopeless(group: list[Steps], patience: Patience) -> None:
-    going = [p for p in group if not _is_spent(p)]
-    if not going or all(p.stop_reason for p in going):
-        return
-    length = min(p.n_steps for p in going) + 1
-    mean = _fold_weights(group) @ _group_errors(group, length)
-    if patience.length(mean) < length:
-        for p in going:
-            p.stop_reason = p.stop_reason or "patience"
-
-
-def _curve(group: list[Steps], patience: Patience) -> Curve:
-    going = [p for p in group if not _is_spent(p)]
-    length = min((p.n_steps for p in going), default=max(p.n_steps for p in group)) + 1
-    errors = _group_errors(group, length)
-    shares = _fold_weights(group)
-    mean = shares @ errors
-    scale = np.max(np.abs(errors - mean), initial=1e-300)
-    spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
-    seen = patience.length(mean)
-    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))
+def _have_begun(group: list[FoldErrors], n_folds: int) -> bool:
+    return len(group) == n_folds and all(p.n_steps > 0 or _is_spent(p) for p in group)

@@ -9,7 +9,7 @@ Random…         a few candidates drawn at each step, no passes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -26,8 +26,6 @@ from pursuit.engine.problem import Problem, Steps
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomLossPursuit, RandomPursuit
 from pursuit.functions import Functions
-
-from .resources import Drawing, Resources
 
 # Memory that is not counted (vectors in flight, short-lived copies, code), and the
 # share of a small budget that is.
@@ -54,10 +52,8 @@ class Workbench:
 
     Attributes
     ----------
-    memory : int
-        Bytes that all may use together.
-    drawing : Drawing or None
-        Candidates drawn anew at each step, if there are such.
+    engines : Engines
+        What the pursuits may use together.
     atoms : Atoms
     n_at_once : int
         How many pursuits the memory allows beside the atoms.
@@ -65,8 +61,7 @@ class Workbench:
         Inner products of the atoms, where pursuits go by them.
     """
 
-    memory: int
-    drawing: Drawing | None
+    engines: Engines
     atoms: Atoms
     n_at_once: int
     gram: Gram | None = None
@@ -75,15 +70,16 @@ class Workbench:
         """Return a new pursuit."""
         if self.gram is not None:
             return GramPursuit(self.atoms, problem, self.gram)
-        if self.drawing is None:
+        n_drawn = self.engines.n_drawn
+        if n_drawn is None:
             kind = Pursuit if problem.is_least_squares else LossPursuit
             return kind(self.atoms, problem)
         random = RandomPursuit if problem.is_least_squares else RandomLossPursuit
-        drawing = self.drawing
-        return random(self.atoms, problem, drawing.n_candidates, drawing.generator())
+        rng = np.random.default_rng(self.engines.seed)
+        return random(self.atoms, problem, n_drawn, rng)
 
     def with_products(
-        self, problem: Problem, weights: Sequence[np.ndarray], n_pursuits: int
+        self, problem: Problem, weights: Mapping[int, np.ndarray], n_pursuits: int
     ) -> Workbench:
         """Return a workbench with inner products of the atoms, if these pay.
 
@@ -92,8 +88,8 @@ class Workbench:
         problem : Problem
             Of the longest pursuit, with the smallest ridge of all; otherwise they
             differ in their weights only.
-        weights : sequence of ndarrays of shape (l,)
-            The weights of the pursuits.
+        weights : mapping from int to ndarray of shape (l,)
+            The weights of the pursuits, by their key.
         n_pursuits : int
             How many pursuits there will be.
         """
@@ -108,17 +104,34 @@ class Workbench:
 
 @dataclass(frozen=True)
 class Engines:
-    """The choice of engines.
+    """What pursuits may use; it chooses the engine that runs them.
 
     Attributes
     ----------
-    resources : Resources
-    drawing : Drawing or None
-        Candidates drawn anew at each step, if there are such.
+    memory : int
+        Bytes that a fit may use.
+    dtype : float64 or float32
+        Type of stored kernel values.
+    n_jobs : int or None
+        Number of widths compared at a time.
+    verbose : int or bool
+        Whether to show progress bars.
+    n_drawn : int or None
+        Number of candidates that each step draws anew; None if all may be chosen.
+    seed : int
+        Seed of these draws.
     """
 
-    resources: Resources
-    drawing: Drawing | None
+    memory: int
+    dtype: Any = np.float64
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    n_drawn: int | None = None
+    seed: int = 0
+
+    def shared_by(self, n: int) -> Engines:
+        """Return the share of each of ``n`` that run at once."""
+        return replace(self, memory=self.memory // n)
 
     def workbench(
         self, dictionary: Functions, X: Any, problems: Sequence[Problem]
@@ -134,34 +147,34 @@ class Engines:
         kind = Pursuit if problems[0].is_least_squares else LossPursuit
         size = max(p.max_steps for p in problems), len(problems[0].Y)
         # Redrawn candidates leave nothing behind.
-        n_kept = n_atoms if self.drawing is None else self.drawing.n_candidates
+        n_kept = n_atoms if self.n_drawn is None else self.n_drawn
         one = kind.state_bytes(n_rows, n_kept, *size)
-        if self.drawing is not None:
+        if self.n_drawn is not None:
             one += DRAWN_COPIES * 8 * n_kept * n_rows
         needed = one * len(problems)
         least = _LEAST_BLOCK * 8 * n_rows
-        memory = _counted(self.resources.memory)
+        memory = _counted(self.memory)
         if needed + least > memory:
             wanted = (needed + least) / _COUNTED_SHARE
             raise ValueError(
-                f"max_memory allows {amount(self.resources.memory)}, but a pursuit of "
+                f"max_memory allows {amount(self.memory)}, but a pursuit of "
                 f"{problems[0].max_steps} steps on {n_rows} rows, among {n_atoms} "
                 f"functions, needs {amount(wanted)} besides the kernel: raise "
                 "max_memory, or lower max_support, n_candidates or the number of "
                 "functions."
             )
         room = memory - needed
-        if self.drawing is not None:
+        if self.n_drawn is not None:
             # They are evaluated as they are drawn: no values to store.
             room = min(room, dictionary.held_bytes(n_rows) + least)
         # One image of the atoms for all, and one that each pursuit may need.
-        atoms = dictionary.on(X, room, self.resources.dtype, 1 + len(problems))
+        atoms = dictionary.on(X, room, self.dtype, 1 + len(problems))
         n_at_once = len(problems)
         if atoms.stored is not None:
             image = n_atoms * atoms.image_size
             left = memory - atoms.stored.nbytes - image
             n_at_once = max(n_at_once, left // (one + image))
-        return Workbench(self.resources.memory, self.drawing, atoms, n_at_once)
+        return Workbench(self, atoms, n_at_once)
 
     def final_pursuits(
         self,
@@ -169,20 +182,29 @@ class Engines:
         X: Any,
         problems: list[Problem],
         needs_directions: bool,
+        needs_values: bool,
     ) -> list[Steps]:
         """Return the pursuits of the final model, one for each problem.
 
-        ``needs_directions`` tells whether they must keep their directions on the rows,
-        from which leave-one-out errors are read.
+        Parameters
+        ----------
+        dictionary : Functions
+        X : array or CSR of shape (l, d)
+        problems : list of Problem
+        needs_directions : bool
+            Whether the pursuits must keep their directions on the rows, from which
+            leave-one-out errors are read.
+        needs_values : bool
+            Whether they must know their values on held-out rows, which are scored.
         """
-        if not needs_directions:
+        if not needs_directions and not needs_values:
             pursuits = self._moment_pursuits(dictionary, X, problems)
             if pursuits is not None:
                 return pursuits
         bench = self.workbench(dictionary, X, problems)
         # One pursuit is as fast without inner products.
         if len(problems) > 1 and not needs_directions:
-            weights = [problems[0].weight]
+            weights = {problems[0].weighting: problems[0].weight}
             bench = bench.with_products(problems[0], weights, len(problems))
         return [bench.pursuit(problem) for problem in problems]
 
@@ -191,9 +213,9 @@ class Engines:
     ) -> list[Steps] | None:
         """Return pursuits by moments if atoms are few, and rows many or room short."""
         problem, n_atoms, n_rows = problems[0], len(dictionary), X.shape[0]
-        if self.drawing is not None or not _suits_moments(problem, n_atoms):
+        if self.n_drawn is not None or not _suits_moments(problem, n_atoms):
             return None
-        memory, dtype = _counted(self.resources.memory), self.resources.dtype
+        memory, dtype = _counted(self.memory), self.dtype
         size = n_rows, n_atoms, problem.max_steps
         stored = n_atoms * n_rows * np.dtype(dtype).itemsize
         states = [Pursuit.state_bytes(*size, len(p.Y)) for p in problems]
@@ -214,47 +236,49 @@ class Engines:
         def evaluate(rows: np.ndarray) -> np.ndarray:
             return dictionary.evaluator(X[rows], dtype)(slice(0, n_atoms))
 
-        verbose = self.resources.verbose
-        found = Moments(evaluate, n_atoms, X.shape[1], problems, verbose)
+        moments = Moments(evaluate, n_atoms, X.shape[1], problems, self.verbose)
         ends = np.cumsum([0, *(len(p.Y) for p in problems)])
         return [
-            MomentPursuit(atoms, p, found, slice(i, j))
+            MomentPursuit(atoms, p, moments, slice(i, j))
             for p, (i, j) in zip(problems, pairwise(ends), strict=True)
         ]
 
 
 def _suits_moments(problem: Problem, n_atoms: int) -> bool:
-    # Judges look at rows.
     are_few = n_atoms <= _MOMENTS_PER_STEP * problem.max_steps
-    return are_few and problem.judge is None and _has_normal_equations(problem)
+    return are_few and _has_normal_equations(problem)
 
 
 # -- inner products of the atoms ---------------------------------------------------
 
 
 def _gram(
-    bench: Workbench, problem: Problem, weights: Sequence[np.ndarray], n_pursuits: int
+    bench: Workbench,
+    problem: Problem,
+    weights: Mapping[int, np.ndarray],
+    n_pursuits: int,
 ) -> Gram | None:
     atoms = bench.atoms
     n_atoms, n_steps = atoms.n_atoms, problem.max_steps
     if n_pursuits * n_steps < _STEPS_PER_ATOM * n_atoms:
         return None
-    if bench.drawing is not None or not _has_normal_equations(problem):
+    if bench.engines.n_drawn is not None or not _has_normal_equations(problem):
         return None
     if (A := atoms.stored) is None:
         return None
     # Several weights are those of folds, whose pursuits only rank.
     least = LEAST_TRIAL_RIDGE if len(weights) > 1 else LEAST_RIDGE
-    if not _keeps_digits(atoms, np.max(weights, axis=0), problem.alpha, least):
+    each = list(weights.values())
+    if not _keeps_digits(atoms, np.max(each, axis=0), problem.alpha, least):
         return None
     n_held_out = int((problem.held_out > 0).sum())
-    n_held_out += max(int((w < problem.weight).sum()) for w in weights)
+    n_held_out += max(int((w < problem.weight).sum()) for w in each)
     size = atoms.n_rows, n_atoms, n_steps, len(problem.Y), n_held_out
-    room = _counted(bench.memory) - A.nbytes
+    room = _counted(bench.engines.memory) - A.nbytes
     room -= n_pursuits * GramPursuit.state_bytes(*size)
     takes_many = len(weights) > 1 and n_steps >= _STEPS_PER_ATOM * n_atoms
     for kind in (OwnGrams, SharedGram) if takes_many else (SharedGram,):
-        if kind.n_bytes(n_atoms, weights) <= room:
+        if kind.n_bytes(n_atoms, each) <= room:
             return kind(A, weights)
     return None
 

@@ -1,24 +1,93 @@
-"""Folds that depend on the contents of the rows only.
+"""Folds that depend on the contents of the rows only, and problems without them.
 
-Rows that are equal, targets and all, may be one row that was repeated or got a weight:
-they stay together. So do rows of equal features, unless many of them differ in their
-targets: then the features are categories, which new data will have again, and to hold
-out all rows of one would test something else. Such rows are dealt to the folds one by
-one; if the targets are categories too (classes, counts), so that equal rows are to be
-expected, even these.
+Equal rows stay together unless they are categories (see
+:func:`pursuit._rows.are_categories`), which are dealt to the folds one by one.
+Held-out rows are rows of weight zero (see :mod:`pursuit.engine.pursuit`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pursuit._rows import STRIDE, mixed, row_digests
+from pursuit._rows import STRIDE, are_categories, mixed, row_digests
+from pursuit.engine.problem import Problem
 
-# Share of the weight in rows of equal features but different targets from which on
-# features are categories.
-MIXED = 0.2
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Parts of the rows, each held out once.
+
+    Attributes
+    ----------
+    parts : sequence of ndarray of shape (l,)
+        What each fold holds out: 1 (or True) on held-out rows, 0 on fitted rows, in
+        between if some copies of a row are held out, and -1 on rows of neither part.
+    weights : sequence of ndarray of shape (l,)
+        Weights of the rows that each fold fits.
+    open_atoms : sequence of ndarray of bool of shape (M,)
+        Atoms that each fold may choose: those not centered on held-out rows.
+    are_random : bool
+        Whether the parts are random, so that some of them stand for all.
+    """
+
+    parts: Sequence[np.ndarray]
+    weights: Sequence[np.ndarray]
+    open_atoms: Sequence[np.ndarray]
+    are_random: bool
+
+    @classmethod
+    def of(
+        cls,
+        parts: Sequence[np.ndarray],
+        weight: np.ndarray,
+        sets: np.ndarray,
+        atom_sets: np.ndarray,
+        are_random: bool,
+    ) -> Folds:
+        """Return the folds that hold out these parts of weighted rows.
+
+        ``sets`` (l,) and ``atom_sets`` (M,) are the sets of equal rows to which rows
+        belong, and on which atoms are centered, -1 for none.
+        """
+        weights = [np.where(p < 0, 0.0, weight * (1.0 - p)) for p in parts]
+        atoms = [_open_atoms(w, sets, atom_sets) for w in weights]
+        return cls(parts, weights, atoms, are_random)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    @property
+    def keyed_weights(self) -> dict[int, np.ndarray]:
+        """The weights by the key that :meth:`hold_out` gives them."""
+        return dict(enumerate(self.weights, start=1))
+
+    def hold_out(self, problem: Problem) -> Iterator[Problem]:
+        """Yield the problem without each of the parts, and without their atoms."""
+        for f, part in enumerate(self.parts):
+            yield replace(
+                problem,
+                weight=self.weights[f],
+                weighting=f + 1,
+                held_out=problem.weight * np.maximum(part, 0.0),
+                candidates=problem.candidates & self.open_atoms[f],
+            )
+
+
+def _open_atoms(
+    weight: np.ndarray, sets: np.ndarray, atom_sets: np.ndarray
+) -> np.ndarray:
+    """Return which atoms are centered on a row that is fitted, or on none."""
+    is_present = np.zeros(sets.max(initial=-1) + 2, dtype=bool)
+    is_present[sets[weight > 0]] = True
+    is_present[-1] = True  # index -1: atoms that are not on rows
+    return is_present[atom_sets]
+
+
+# -- which rows are held out -------------------------------------------------------
 
 
 def make_folds(
@@ -61,17 +130,6 @@ def make_folds(
     return [fold == f for f in range(n_folds)]
 
 
-def are_categories(X: Any, y: np.ndarray, weight: np.ndarray) -> tuple[bool, bool]:
-    """Return whether the features are categories, and whether the targets are too.
-
-    In the first case rows of equal features but different targets may be held out one
-    by one, in the second even rows that are equal in both. ``y`` (l,) are class codes
-    or target values.
-    """
-    rows = _Rows(X, y, weight, 0, True)
-    return rows.are_categories, rows.have_equal_targets
-
-
 def hold_out(
     X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
 ) -> np.ndarray | None:
@@ -106,7 +164,7 @@ def hold_out(
 
 
 def enough_folds(
-    folds: list[np.ndarray], sets: np.ndarray, enough: int
+    folds: Sequence[np.ndarray], sets: np.ndarray, enough: int
 ) -> list[np.ndarray]:
     """Return as many of the first folds as hold out enough different rows.
 
@@ -139,15 +197,10 @@ class _Rows:
         self._is_indexed = X is None
         self._digest = row_digests(X, self.used, seed)
         sets, self._set = np.unique(self._digest, return_inverse=True)
-        targets, target = np.unique(self._y, return_inverse=True)
-        pairs = np.unique(self._set * len(targets) + target)
-        is_mixed = (np.bincount(pairs // len(targets)) > 1)[self._set]
-        in_mixed = self._weight[is_mixed].sum()
-        is_much = in_mixed >= MIXED * self._weight.sum()
-        # A single one cannot be told from others.
-        self.are_categories = bool(is_much and len(sets) > 1)
-        self.have_equal_targets = self.are_categories and 2 * len(targets) <= len(pairs)
         self._n_sets = len(sets)
+        self.are_categories, self.have_equal_targets = are_categories(
+            self._set, self._y, self._weight
+        )
 
     def are_copies(self, n_folds: int) -> bool:
         """Return whether even rows of equal targets are dealt one by one.

@@ -1,23 +1,34 @@
-"""The plan of a fit, with all names and defaults resolved."""
+"""The plan of a fit: its data and all settings, with names and defaults resolved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol, Self
 
 import numpy as np
 
 from pursuit.bounds.paths import BoundRule
-from pursuit.engine.problem import Judge, Problem, Steps
+from pursuit.engine.problem import Problem, Steps
 from pursuit.functions import Functions
-from pursuit.losses import Loss
 from pursuit.path import Path
+from pursuit.sample import Sample
 
+from .curves import CV_PATIENCE, Patience
 from .engines import Engines
-from .held_out import Sites
-from .resources import Drawing, Resources
-from .stopping import CV_PATIENCE, Patience
+from .folds import Folds
+
+
+class Score(Protocol):
+    """The score of held-out rows, used instead of the loss; lower is better."""
+
+    def __call__(
+        self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Return the score of the model with values (T, n) on these rows."""
+
+    def some(self, rows: np.ndarray) -> Self:
+        """Return the score of a part of the rows, which are numbered anew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,19 +42,23 @@ class Grid:
     relearn : callable or None
         Makes the dictionaries again from the rows of positive weight, given the
         weights; None if the functions do not depend on the targets.
-    first : sequence of int
-        Indices of the widths that are compared first.
     alphas : sequence of float
         The ridges, in order.
     least_alpha : float
         How low a search may go where the lowest of them is the best.
+    atom_sets : ndarray of int of shape (M,)
+        Set of equal rows on which each function is centered, -1 for none.
+    labels : ndarray of int of shape (M,)
+        Label of each function on a path: its training row if all these differ, else
+        its position in the dictionary.
     """
 
     dictionaries: Sequence[Functions]
     relearn: Callable[[np.ndarray], list[Functions]] | None
-    first: Sequence[int]
     alphas: Sequence[float]
     least_alpha: float
+    atom_sets: np.ndarray
+    labels: np.ndarray
 
     @property
     def has_choice(self) -> bool:
@@ -51,97 +66,31 @@ class Grid:
         return len(self.dictionaries) * len(self.alphas) > 1
 
     @property
+    def middle_widths(self) -> range:
+        """The indices of the three widths with which a search begins."""
+        n = len(self.dictionaries)
+        middle = (n - 1) // 2
+        return range(max(0, middle - 1), min(n, middle + 2))
+
+    @property
     def middle_alpha(self) -> float:
-        """The ridge with which widths are compared first."""
+        """The ridge with which a search begins."""
         return self.alphas[len(self.alphas) // 2]
 
-    def place(self, dictionary: Functions) -> int:
-        """Return the index of a width."""
-        return list(self.dictionaries).index(dictionary)
-
-    def beside(self, dictionary: Functions) -> Sequence[Functions]:
-        """Return a width with its neighbors."""
-        at = self.place(dictionary)
-        return self.dictionaries[max(0, at - 1) : at + 2]
-
-    def without_targets(self, dictionary: Functions, weight: np.ndarray) -> Functions:
-        """Return the dictionary, relearned without the targets of rows of weight 0."""
+    def without_targets(self, width: int, weight: np.ndarray) -> Functions:
+        """Return a dictionary, learned without the targets of rows of weight 0."""
         if self.relearn is None:
-            return dictionary
-        return self.relearn(weight)[self.place(dictionary)]
+            return self.dictionaries[width]
+        return self.relearn(weight)[width]
 
     def some(self, atoms: np.ndarray) -> Grid:
         """Return the grid with some of the functions only."""
-        return replace(self, dictionaries=[d[atoms] for d in self.dictionaries])
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of the data, and the atoms on them.
-
-    Attributes
-    ----------
-    sites : Sites
-        Sets of equal rows on which the atoms are centered.
-    copies : ndarray of shape (l,)
-        How many rows each row stands for: its weight without that of its class.
-    turns : ndarray of int of shape (l,)
-        Random priority of each row, used when only a subsample is needed; equal rows
-        share one, -1 for rows of weight 0.
-    labels : ndarray of int
-        Label of each atom on a path: its training row if all these differ, else its
-        position in the dictionary.
-    """
-
-    sites: Sites
-    copies: np.ndarray
-    turns: np.ndarray
-    labels: np.ndarray
-
-    def some(self, rows: np.ndarray, atoms: np.ndarray) -> Rows:
-        """Return some of the rows, with some of the atoms."""
-        return Rows(
-            sites=Sites(self.sites.of_rows[rows], self.sites.of_atoms[atoms]),
-            copies=self.copies[rows],
-            turns=self.turns[rows],
+        return replace(
+            self,
+            dictionaries=[d[atoms] for d in self.dictionaries],
+            atom_sets=self.atom_sets[atoms],
             labels=self.labels[atoms],
         )
-
-    def path_of(self, pursuit: Steps) -> Path:
-        """Return a pursuit's path so far, with labeled atoms."""
-        path = pursuit.path()
-        return replace(path, atoms=self.labels[path.atoms])
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Rows to hold out, and how they are judged.
-
-    Attributes
-    ----------
-    folds : list of arrays
-        Held-out rows of each fold, as in :func:`.without`; a single fold for one
-        held-out part.
-    is_random : bool
-        Whether these are random parts, which are interchangeable.
-    score : callable or None
-        Score of held-out rows, used instead of the loss.
-    """
-
-    folds: list[np.ndarray]
-    is_random: bool
-    score: Judge | None
-
-    def some(self, rows: np.ndarray) -> HeldOut:
-        """Return what is held out of some rows."""
-        score = None if self.score is None else _score_of(self.score, rows)
-        folds = [fold[rows] for fold in self.folds]
-        return replace(self, folds=folds, score=score)
-
-
-def _score_of(score: Judge, rows: np.ndarray) -> Judge:
-    """Return the score of some rows, addressed by their positions among them."""
-    return lambda places, values, weight: score(rows[places], values, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,88 +104,102 @@ class SizeRule:
         As in :meth:`.Curve.best`.
     patience : Patience
         When "validation", "loo" and "bound" stop.
-    bound : BoundRule
+    bound : BoundRule or None
         Bound that "bound" minimizes.
+    score : Score or None
+        Score of held-out rows, used instead of the loss.
     """
 
     selection: str | None
     tolerance: float | str
     patience: Patience
-    bound: BoundRule
-
-    def patience_of_search(self, max_steps: int) -> Patience:
-        """Return when the paths that are compared stop.
-
-        A model of all steps is compared by paths of all steps, and a held-out part
-        chooses the size by these paths.
-        """
-        if self.selection is None:
-            return Patience(steps=max_steps + 1)
-        return self.patience if self.selection == "validation" else CV_PATIENCE
-
-
-@dataclass(frozen=True, eq=False)
-class StepRule:
-    """How a pursuit steps: as in :class:`.Problem`."""
-
-    method: str
-    loss: Loss
-    backfit_every: int
-    fit_intercept: bool
-    tol: float
-    max_steps: int
+    bound: BoundRule | None
+    score: Score | None
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The resolved settings of a fit.
+    """The data and the resolved settings of a fit.
 
     Attributes
     ----------
+    sample : Sample
     grid : Grid
         Widths and ridges.
-    rows : Rows
-    held_out : HeldOut
+    template : Problem
+        The problem of all outputs on all rows; its ridge is not set.
+    folds : Folds
+        Rows to hold out; a single fold for one held-out part.
     size : SizeRule
-    steps : StepRule
-    drawing : Drawing or None
-        Candidates drawn anew at each step, if there are such.
-    resources : Resources
-    is_class : bool
-        Whether the targets encode classes.
+    engines : Engines
     is_shared : bool
         Whether all outputs share one support.
     """
 
+    sample: Sample
     grid: Grid
-    rows: Rows
-    held_out: HeldOut
+    template: Problem
+    folds: Folds
     size: SizeRule
-    steps: StepRule
-    drawing: Drawing | None
-    resources: Resources
-    is_class: bool
+    engines: Engines
     is_shared: bool
 
     @property
-    def engines(self) -> Engines:
-        """The choice of engines."""
-        return Engines(self.resources, self.drawing)
+    def chooses_size_on_path(self) -> bool:
+        """Whether the errors along the final path choose the size."""
+        selection = self.size.selection
+        return selection in ("loo", "bound") or self.holds_out_of_model
+
+    @property
+    def holds_out_of_model(self) -> bool:
+        """Whether the final model leaves out the held-out part."""
+        return self.size.selection == "validation" and len(self.folds) > 0
 
     @property
     def patience_of_search(self) -> Patience:
-        """When the paths that are compared stop."""
-        return self.size.patience_of_search(self.steps.max_steps)
+        """When the paths that are compared stop.
 
-    def problems(self, Y: np.ndarray, weight: np.ndarray) -> list[Problem]:
-        """Return one problem for all targets ``Y`` (T, l), or one for each."""
-        parts = [Y] if self.is_shared else [Y[t : t + 1] for t in range(len(Y))]
-        shared: dict[str, Any] = {
-            "weight": weight,
-            "held_out": np.zeros(len(weight)),
-            "candidates": np.ones(len(self.rows.labels), dtype=bool),
-            "alpha": self.grid.alphas[0],
-            "judge": self.held_out.score,
-            **vars(self.steps),
-        }
-        return [Problem(Y=part, **shared) for part in parts]
+        A model of all steps is compared by paths of all steps, and a held-out part
+        chooses the size by these paths.
+        """
+        if self.size.selection is None:
+            return Patience(steps=self.template.max_steps + 1)
+        is_validation = self.size.selection == "validation"
+        return self.size.patience if is_validation else CV_PATIENCE
+
+    def problems(self, alpha: float, max_steps: int | None = None) -> list[Problem]:
+        """Return the problem of all outputs, or one for each, with this ridge."""
+        p = self.template
+        whole = replace(p, alpha=alpha, max_steps=max_steps or p.max_steps)
+        if self.is_shared:
+            return [whole]
+        return [replace(whole, Y=p.Y[t : t + 1]) for t in range(len(p.Y))]
+
+    def path_of(self, pursuit: Steps) -> Path:
+        """Return a pursuit's path so far, with labeled atoms."""
+        path = pursuit.path()
+        return replace(path, atoms=self.grid.labels[path.atoms])
+
+    def some(
+        self, rows: np.ndarray, atoms: np.ndarray, parts: Sequence[np.ndarray]
+    ) -> Plan:
+        """Return the plan for some rows, atoms and folds."""
+        sample, grid = self.sample.some(rows), self.grid.some(atoms)
+        parts = [part[rows] for part in parts]
+        score, folds = self.size.score, self.folds
+        return replace(
+            self,
+            sample=sample,
+            grid=grid,
+            template=replace(
+                self.template,
+                Y=sample.Y,
+                weight=sample.weight,
+                held_out=self.template.held_out[rows],
+                candidates=self.template.candidates[atoms],
+            ),
+            folds=Folds.of(
+                parts, sample.weight, sample.sets, grid.atom_sets, folds.are_random
+            ),
+            size=replace(self.size, score=None if score is None else score.some(rows)),
+        )

@@ -77,7 +77,7 @@ class Kernel(BaseEstimator):
         bound._check()
         return bound
 
-    def with_gamma(self, gamma: float) -> Self:
+    def with_gamma(self, gamma: float | str) -> Self:
         """Return the kernel with another width."""
         return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
 

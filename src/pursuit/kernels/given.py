@@ -9,13 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 
-from pursuit._parameters import (
-    check_scale,
-    finite_number,
-    is_word,
-    positive_number,
-    whole_number,
-)
+from pursuit._parameters import check_scale, is_word, positive_number
 
 from ._base import Kernel, as_points
 from .dot_products import Cosine, Linear, Polynomial, Sigmoid
@@ -115,9 +109,7 @@ NAMED: dict[str, type[Kernel]] = {
 }
 
 
-def as_kernel(
-    kernel: Any, gamma: float | str = "median", degree: int = 3, coef0: float = 0.0
-) -> Kernel:
+def as_kernel(kernel: Any, gamma: float | str = "median") -> Kernel:
     """Return the `Kernel` that `kernel` stands for.
 
     Parameters
@@ -126,13 +118,15 @@ def as_kernel(
         One of "cosine", "gaussian", "laplacian", "linear", "poly", "polynomial",
         "rbf", "sigmoid"; a `Kernel`, returned unchanged; or a callable as in
         `FunctionKernel`.
-    gamma, degree, coef0
-        Parameters of a kernel given by name; ignored if it does not have them.
+    gamma : float or str
+        Width of a kernel given by name; ignored if it has none. Its other parameters
+        have their defaults: for others, pass an object such as
+        ``Polynomial(degree=2, coef0=1)``.
     """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
-        return _named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        return _named(kernel, gamma)
     if callable(kernel) and not isinstance(kernel, type):
         # A user's function may be asymmetric, and may accept sparse X.
         takes_sparse = not isinstance(kernel, ProcessKernel)
@@ -143,10 +137,10 @@ def as_kernel(
     )
 
 
-def _named(name: str, **given: Any) -> Kernel:
+def _named(name: str, gamma: float | str) -> Kernel:
     _check_known(name, "kernel", ())
-    names = NAMED[name]().get_params()
-    return NAMED[name](**{key: given[key] for key in names})
+    kernel = NAMED[name]()
+    return kernel.with_gamma(gamma) if hasattr(kernel, "gamma") else kernel
 
 
 def _check_known(name: str, parameter: str, others: tuple[str, ...]) -> None:
@@ -177,8 +171,6 @@ def is_precomputed(kernel: Any) -> bool:
 def check_given(
     kernel: Any,
     gamma: Any,
-    degree: Any,
-    coef0: Any,
     *,
     names: tuple[str, ...] = (),
     words: tuple[str | None, ...] = (),
@@ -188,15 +180,13 @@ def check_given(
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0
-        As they were given.
+    kernel, gamma
+        As the user gave them.
     names, words : tuple of str, of words also None
         What `kernel` and `gamma` may be besides what kernels know.
     suffix : str
         How the names of `kernel` and `gamma` end, as in ``kernel_y``.
     """
-    whole_number("degree", degree, 1)
-    finite_number("coef0", coef0)
     if isinstance(kernel, str):
         _check_known(kernel, f"kernel{suffix}", names)
         if kernel in NAMED and hasattr(NAMED[kernel](), "gamma"):

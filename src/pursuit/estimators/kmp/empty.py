@@ -10,6 +10,8 @@ from scipy import sparse
 from pursuit._parameters import SMALLEST_TO_SQUARE
 from pursuit._warnings import warn
 from pursuit.fitting import Fit
+from pursuit.functions import Functions
+from pursuit.sample import Sample
 
 # A function with this share of its sum of squares on one row is too narrow.
 _MOST = 0.9
@@ -21,33 +23,32 @@ _ONE_SIDED = 0.98
 _SOME = 32
 
 
-def tell_why_empty(
-    found: Fit, X: Any, Y: np.ndarray, weight: np.ndarray, is_class: bool
-) -> None:
+def tell_why_empty(result: Fit, sample: Sample) -> None:
     """Warn or raise if the model is empty because its functions are unsuitable.
 
     That the constant predicts best is a valid result and deserves no warning,
     especially if one class has nearly all the weight.
     """
-    if any(found.sizes) or (is_class and _is_one_sided(Y, weight)):
+    if any(result.sizes) or (sample.is_class and _is_one_sided(sample)):
         return
-    if found.stop_reason == "exhausted":
-        _check_not_tiny(_values(found, X, weight))
+    if result.stop_reason == "exhausted":
+        _check_not_tiny(_some_values(result.dictionary, sample))
     # A common gamma was set by the user, or is the best of those compared.
-    if found.stop_reason == "empty" and found.dictionary.gamma is not None:
-        _warn_if_narrow(_values(found, X, weight))
-        _warn_if_one_feature_rules(X[weight > 0])
+    if result.stop_reason == "empty" and result.dictionary.gamma is not None:
+        _warn_if_narrow(_some_values(result.dictionary, sample))
+        _warn_if_one_feature_rules(sample.X[sample.weight > 0])
 
 
-def _is_one_sided(Y: np.ndarray, weight: np.ndarray) -> bool:
-    """Return whether targets of -1 and +1 (T, l) are nearly all the same."""
-    return bool(np.all(np.abs(Y @ weight) > _ONE_SIDED * weight.sum()))
+def _is_one_sided(sample: Sample) -> bool:
+    """Return whether targets of -1 and +1 are nearly all the same."""
+    means = sample.Y @ sample.weight / sample.weight.sum()
+    return bool(np.all(np.abs(means) > _ONE_SIDED))
 
 
-def _values(found: Fit, X: Any, weight: np.ndarray) -> np.ndarray:
+def _some_values(dictionary: Functions, sample: Sample) -> np.ndarray:
     """Return the values (n, m) of some functions on the rows of positive weight."""
-    some = np.unique(np.linspace(0, len(found.dictionary) - 1, _SOME).astype(int))
-    return np.abs(found.dictionary[some](X)[weight > 0])
+    some = np.unique(np.linspace(0, len(dictionary) - 1, _SOME).astype(int))
+    return np.abs(dictionary[some](sample.X)[sample.weight > 0])
 
 
 def _check_not_tiny(values: np.ndarray) -> None:

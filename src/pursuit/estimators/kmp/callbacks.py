@@ -50,18 +50,13 @@ class StepReporter:
         self._context = estimator._init_callback_context(max_subtasks=n_steps)
         self._context.call_on_fit_task_begin(estimator=estimator, **data)
 
-    def __call__(self, pursuits: Sequence[Steps], dictionary: Any) -> bool:
-        """Report the steps since the last call; return whether a callback stops.
-
-        Steps taken after the one at which it stops are undone.
-        """
+    def __call__(self, pursuits: Sequence[Steps], dictionary: Any) -> int | None:
+        """Report the steps since the last call; return after which a callback stops."""
         while self._n_told < max(p.n_steps for p in pursuits):
             self._n_told += 1
             if self._tell(pursuits, dictionary, self._n_told):
-                for p in pursuits:
-                    p.take_back(self._n_told)
-                return True
-        return False
+                return self._n_told
+        return None
 
     def _tell(self, pursuits: Sequence[Steps], dictionary: Any, n: int) -> bool:
         step = self._context.subcontext(task_name="step")

@@ -1,0 +1,478 @@
+"""What the kernel matching pursuit estimators share."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from pursuit._frames import framer
+from pursuit._parameters import whole_between
+from pursuit.bounds import BoundCurve
+from pursuit.bounds.paths import (
+    BoundRule,
+    Training,
+    bound_curve,
+    check_rule,
+    default_kind,
+    positions_of,
+)
+from pursuit.engine.problem import Steps
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._removed import RemovedParameters
+from pursuit.estimators._weights import check_sample_weight
+from pursuit.expansions import Expansion, values_of
+from pursuit.fitting import REASONS, fit
+from pursuit.fitting.plan import Plan
+from pursuit.functions import Functions
+from pursuit.kernels import Linear
+from pursuit.losses import Loss, as_loss
+from pursuit.losses.laws import check_on_targets
+from pursuit.path import Path, SeparatePaths, join
+from pursuit.sample import Sample
+
+from .callbacks import CallbackSupport, StepReporter
+from .empty import tell_why_empty
+from .outputs import Outputs
+from .planning import drawn_seed, make_plan
+from .scoring import HeldOutScore, known_model, scorer_of
+from .settings import REMOVED, Settings, takes_kernel_matrix
+
+
+class BaseKMP(CallbackSupport, RemovedParameters):
+    """Base class of the regressor and the classifier."""
+
+    _removed = REMOVED
+    _outputs: Outputs
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str = "cv",
+        dictionary: Any = None,
+        loss: Any = "squared",
+        max_support: int | float | None = None,
+        method: Any = "pre-fitting",
+        selection: Any = "cv",
+        alpha: float | str = "cv",
+        fit_intercept: bool = True,
+        n_candidates: Any = "auto",
+        max_memory: int | str | None = None,
+        dtype: Any = "float64",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.dictionary = dictionary
+        self.loss = loss
+        self.max_support = max_support
+        self.method = method
+        self.selection = selection
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.n_candidates = n_candidates
+        self.max_memory = max_memory
+        self.dtype = dtype
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- fitting -------------------------------------------------------------------
+
+    def _pursue(
+        self,
+        settings: Settings,
+        sample: Sample,
+        outputs: Outputs,
+        y: np.ndarray,
+        groups: Any,
+        is_shared: bool = True,
+    ) -> None:
+        """Fit a sample; ``y`` are its targets as scorers see them."""
+        score = self._score(settings, sample, outputs, y, is_shared)
+        plan = make_plan(settings, sample, outputs.loss, score, groups, is_shared)
+        reporter = self._reporter(plan, y)
+        result = fit(plan, reporter)
+        tell_why_empty(result, sample)
+        path = join(result.paths)
+        functions = result.dictionary[_places(result.labels, path.support)]
+        self._outputs = outputs
+        self._n_candidates, self._n_rows = len(result.labels), len(sample)
+        self._set_path(path, result.sizes, functions)
+        self.alpha_ = result.alpha
+        self.gamma_ = result.dictionary.gamma
+        self.selection_ = plan.size.selection
+        self.stop_reason_ = REASONS[result.stop_reason]
+        self.search_ = [trial.as_dict() for trial in result.trials]
+        if reporter is not None:
+            reporter.finish()
+
+    def _settings(self) -> Settings:
+        """Return the parameters, checked and resolved."""
+        return Settings.of(self.get_params(deep=False))
+
+    def _sample(
+        self,
+        settings: Settings,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray,
+        loss: Loss,
+        **more: Any,
+    ) -> Sample:
+        """Return the training data as one value."""
+        names = getattr(self, "feature_names_in_", None)
+        rng = settings.random_numbers
+        return Sample.of(
+            X,
+            Y,
+            weight,
+            feature_names=None if names is None else tuple(map(str, names)),
+            is_kernel=takes_kernel_matrix(self.kernel, self.dictionary),
+            fit_intercept=settings.fit_intercept and loss.frees_constant,
+            memory=settings.memory,
+            seed=drawn_seed(rng) if settings.is_seeded else 0,
+            verbose=settings.verbose,
+            framer=self._framer,
+            **more,
+        )
+
+    def _bound_loss(self, Y: np.ndarray, weight: np.ndarray, is_joint: bool) -> Loss:
+        """Return the loss for these targets; raise if it does not suit them."""
+        loss = as_loss(self.loss, is_classifier(self))
+        if is_joint:
+            loss = loss.jointly()
+        is_fitted = weight > 0
+        loss.check_targets(Y[:, is_fitted])
+        loss = loss.bind(Y, weight)
+        check_on_targets(loss, Y[:, is_fitted], weight[is_fitted])
+        return loss
+
+    def _score(
+        self,
+        settings: Settings,
+        sample: Sample,
+        outputs: Outputs,
+        y: np.ndarray,
+        is_shared: bool,
+    ) -> HeldOutScore | None:
+        """Return the score of held-out rows if there is one, None for the loss."""
+        scoring = settings.selection.scoring
+        if scoring is None:
+            return None
+        if not is_shared:
+            raise ValueError(
+                f"scoring={scoring!r} judges all classes together, but "
+                "multiclass='ovr' chooses a size for each: use multiclass='shared' or "
+                "scoring=None."
+            )
+        scorer = scorer_of(scoring, self, sample.is_class)
+        return HeldOutScore(scorer, outputs, sample.X, np.asarray(y))
+
+    def _reporter(self, plan: Plan, y: Any) -> StepReporter | None:
+        if not hasattr(self, "_init_callback_context"):
+            return None
+        # Weights of classes are part of the fit, not of its data.
+        weights = {"sample_weight": plan.sample.counts}
+        data = {"X": plan.sample.X, "y": y, "metadata": weights}
+        attributes = partial(self._attributes_after, plan)
+        return StepReporter(self, plan.template.max_steps, data, attributes)
+
+    def _attributes_after(
+        self, plan: Plan, steps: Sequence[Steps], dictionary: Functions, n: int
+    ) -> dict[str, Any]:
+        """Return the fitted attributes after step ``n``."""
+        paths = [plan.path_of(p) for p in steps]
+        paths = [p.truncate(min(n, len(p))) for p in paths]
+        path = join(paths)
+        functions = dictionary[_places(plan.grid.labels, path.support)]
+        return {
+            **_path_attributes(path, [len(p) for p in paths], functions),
+            "alpha_": steps[0].problem.alpha,
+            "gamma_": dictionary.gamma,
+        }
+
+    def _set_path(
+        self, path: Path | SeparatePaths, sizes: Sequence[int], functions: Functions
+    ) -> None:
+        for name, value in _path_attributes(path, sizes, functions).items():
+            setattr(self, name, value)
+
+    # -- sizes ---------------------------------------------------------------------
+
+    def truncate(self, n: int | None = None) -> Self:
+        """Return a model of size ``n`` from the same path, without another fit.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of steps, from 0 to ``len(path_)`` (for each class with
+            ``multiclass="ovr"``). It may exceed the chosen size. By default, the
+            chosen size: the same model without the rest of its path.
+
+        Returns
+        -------
+        model : estimator
+            A fitted copy that keeps only what this size needs: ``path_`` ends there,
+            ``n_iter_`` is its length, and ``stop_reason_`` begins with "truncated" if
+            steps were left out. This model does not change.
+
+        Notes
+        -----
+        A fitted model keeps its whole path. ``model.truncate()`` is all that
+        predictions need: pickle that for deployment.
+        """
+        check_is_fitted(self, "dual_coef_")
+        if n is not None:
+            n = whole_between("n", n, 0, len(self.path_), "the length of the path")
+        path = self.path_.truncate(self._sizes if n is None else n)
+        model = copy.copy(self)
+        sizes = [len(p) for p in path.paths]
+        model._set_path(path, sizes, self._functions_of(path.support))
+        if any(p.stop_reason == "truncated" for p in path.paths):
+            model.stop_reason_ = REASONS["truncated"]
+        return model
+
+    def staged_score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, scoring: Any = None
+    ) -> Iterator[float]:
+        """Yield the scores of the models of sizes 1, 2, ... on the path.
+
+        The stages go past the chosen size to the end of the path. The functions are
+        evaluated once for all of them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+        scoring : str or callable, optional
+            A scorer of scikit-learn; by default :meth:`score`.
+
+        Yields
+        ------
+        score : float
+            Score of ``truncate(n)``.
+        """
+        scorer = check_scoring(self, scoring=scoring)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        for values in self._staged(X):
+            yield float(scorer(known_model(self._outputs, values), X, y, **weights))
+
+    def bound(
+        self,
+        X: Any,
+        y: Any,
+        kind: str | None = None,
+        *,
+        alpha: float | None = None,
+        delta: float = 0.05,
+        sample_weight: Any = None,
+        output: int | None = None,
+    ) -> BoundCurve:
+        """Return a generalization bound at sizes 0, 1, ... of the path.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The training points, as they were passed to `fit`.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        kind : {"vc", "mdl", "finite-class"}, optional
+            "vc" bounds the share of new rows with ``|f(x) - y| > alpha``
+            (:func:`pursuit.bounds.vc`, one output); the others bound the error rate of
+            classifiers, with the fewest bits per weight that keep the training errors
+            (:func:`pursuit.bounds.mdl`, :func:`pursuit.bounds.finite_class`). By
+            default "finite-class" for classes, otherwise "vc".
+        alpha : float, optional
+            Tolerated error for "vc". By default 1 for classes, where a wrong sign is
+            an error of 1 or more, otherwise half of the targets' standard deviation.
+        delta : float, default=0.05
+            Probability with which the bound may fail.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the fit: rows of weight 0 are left out, others count as one.
+        output : int, optional
+            Class whose path is meant, with ``multiclass="ovr"``.
+
+        Returns
+        -------
+        curve : BoundCurve
+            Bound at each size, and the size at which it is lowest.
+        """
+        check_is_fitted(self, "dual_coef_")
+        is_class = is_classifier(self)
+        if not is_class and not self._outputs.loss.is_identity_linked:
+            raise ValueError(
+                f"The loss {self._outputs.loss!r} transforms the values of the model: "
+                "there is no bound for it."
+            )
+        X, Y = self._staged_points(X), self._encoded(y)
+        if not X.shape[0] == Y.shape[1] == self._n_rows:
+            raise ValueError(
+                f"X has {X.shape[0]} rows and y {Y.shape[1]}, but the model was fitted "
+                f"to {self._n_rows}: a bound is about the training data."
+            )
+        path, Y = self._one_path(Y, output)
+        kind = default_kind(is_class) if kind is None else kind
+        rule = BoundRule(kind, alpha, delta)
+        check_rule(rule, is_class, len(Y))
+        weight = check_sample_weight(sample_weight, len(Y.T))
+        counted = np.flatnonzero(weight > 0)
+        functions = self._functions_of(path.support)
+        K = values_of(functions, X)[counted]
+        rows = positions_of(functions.rows, counted)
+        training = Training(Y[:, counted], rows, self._n_candidates, is_class)
+        return bound_curve(path, K, training, rule)
+
+    def _one_path(self, Y: np.ndarray, output: int | None) -> tuple[Path, np.ndarray]:
+        """Return the path of an output, and its targets."""
+        paths = self.path_.paths
+        if len(paths) == 1:
+            return paths[0], Y
+        if output is None:
+            raise ValueError(
+                "Each class has a path of its own: name one, as output=0 (of "
+                f"{len(paths)})."
+            )
+        t = whole_between("output", output, 0, len(paths) - 1, "the last class")
+        return paths[t], Y[t : t + 1]
+
+    def _encoded(self, y: Any) -> np.ndarray:
+        """Return targets (T, n) as the fit sees them."""
+        raise NotImplementedError
+
+    # -- functions -----------------------------------------------------------------
+
+    @property
+    def atoms_(self) -> Functions:
+        """The functions of the model, in order of choice.
+
+        ``atoms_.names`` describes each, ``atoms_(X)`` are their values.
+        """
+        check_is_fitted(self, "dual_coef_")
+        return self._expansion.functions
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The points on which the model's functions are centered, in order of choice.
+
+        Functions that are not centered on a point are left out.
+        """
+        return self.atoms_.centers
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of the features, (n_outputs, n_features); linear kernel only."""
+        if type(getattr(self.atoms_, "kernel", None)) is not Linear:
+            raise AttributeError(
+                "coef_, the weights of the features, exists for kernel='linear' only: "
+                "use dual_coef_, the weights of support_vectors_."
+            )
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def _functions_of(self, support: np.ndarray) -> Functions:
+        return self._path_functions[_places(self.path_.support, support)]
+
+    def _values(self, X: Any) -> np.ndarray:
+        """Return f at the rows of X, shape (n, n_outputs)."""
+        check_is_fitted(self, "dual_coef_")
+        return self._expansion(self._checked(X))
+
+    def _staged(self, X: Any) -> Iterator[np.ndarray]:
+        check_is_fitted(self, "dual_coef_")
+        values = values_of(self._path_functions, self._staged_points(X))
+        yield from self.path_.staged_values(values)
+
+    def _staged_points(self, X: Any) -> Any:
+        """Return points at which the functions of the whole path can be evaluated."""
+        X = self._checked(X)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                "The stages need the kernel with all training points: "
+                f"{self.n_features_in_} columns, got {X.shape[1]}."
+            )
+        return X
+
+    # -- checks of X ---------------------------------------------------------------
+
+    def _checked(self, X: Any) -> Any:
+        if self._takes_matrix and np.shape(X)[1:] == (self.n_support_,):
+            return check_array(X, dtype=np.float64)
+        accepted = "csr" if self._accepts_sparse else False
+        return validate_data(
+            self, X, reset=False, accept_sparse=accepted, dtype=np.float64
+        )
+
+    def _validated(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+        accepted = "csr" if self._accepts_sparse else False
+        original = X
+        X, y = validate_data(
+            self, X, y, accept_sparse=accepted, dtype=np.float64, **how
+        )
+        self._framer = framer(original, getattr(self, "feature_names_in_", None))
+        is_pairwise = takes_kernel_matrix(self.kernel, self.dictionary)
+        if is_pairwise and X.shape[0] != X.shape[1]:
+            what = (
+                "kernel='precomputed'" if self.dictionary is None else self.dictionary
+            )
+            raise ValueError(f"{what} needs a square matrix at fit, got {X.shape}.")
+        return X, y
+
+    @property
+    def _takes_matrix(self) -> bool:
+        """Whether X is a matrix of function values, such as a precomputed kernel."""
+        is_matrix = getattr(self.dictionary, "is_matrix", False)
+        return is_matrix or takes_kernel_matrix(self.kernel, self.dictionary)
+
+    @property
+    def _accepts_sparse(self) -> bool:
+        if self._takes_matrix:
+            return False
+        return bool(getattr(self.dictionary, "accepts_sparse", True))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.pairwise = takes_kernel_matrix(self.kernel, self.dictionary)
+        return tags
+
+
+def _path_attributes(
+    path: Path | SeparatePaths, sizes: Sequence[int], functions: Functions
+) -> dict[str, Any]:
+    """Return the fitted attributes that a path, and a size on it, determine.
+
+    ``functions`` are those of the path, in the order of its support.
+    """
+    support, coef, intercept = path.coefficients(sizes)
+    chosen = functions[_places(path.support, support)]
+    return {
+        "path_": path,
+        "n_iter_": len(path),
+        "support_": support,
+        "dual_coef_": coef,
+        "intercept_": intercept,
+        "n_support_": len(support),
+        "_sizes": list(sizes),
+        "_path_functions": functions,
+        "_expansion": Expansion(chosen, coef, intercept),
+    }
+
+
+def _places(labels: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the positions of wanted labels among all, which differ."""
+    order = np.argsort(labels)
+    return order[np.searchsorted(labels, wanted, sorter=order)]

@@ -1,0 +1,261 @@
+"""Turn the settings of a KMP estimator and its data into the plan of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pursuit._parameters import SMALLEST_POSITIVE, WHOLE, is_word
+from pursuit._quantiles import lower_quantile
+from pursuit._rows import row_digests
+from pursuit.bounds.paths import BoundRule, check_rule, default_kind
+from pursuit.dictionaries import Dictionary
+from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE
+from pursuit.engine.problem import Problem
+from pursuit.estimators._splits import check_groups, held_out_parts
+from pursuit.fitting.curves import CV_PATIENCE, Patience
+from pursuit.fitting.engines import Engines
+from pursuit.fitting.folds import Folds, enough_folds
+from pursuit.fitting.plan import Grid, Plan, Score, SizeRule
+from pursuit.functions import Functions
+from pursuit.losses import Loss
+from pursuit.methods import Redrawn
+from pursuit.sample import Sample
+from pursuit.selection import MinimalBound, Selection
+
+from .settings import Settings
+
+# Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
+ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+# Smallest ridge tried, as long as smaller ones are better.
+LEAST_ALPHA = 1e-8
+# Other losses, flat where the squared loss is steep, need stronger ridges.
+LOSS_RIDGE = 10.0
+
+# Above this many rows, "cv" holds out one part instead of using k folds. Of these, the
+# first ones that hold out enough rows are used.
+CV_ROWS, HELD_OUT_TO_SIZE = 10_000, 5_000
+
+
+def make_plan(
+    settings: Settings,
+    sample: Sample,
+    loss: Loss,
+    score: Score | None,
+    groups: Any,
+    is_shared: bool,
+) -> Plan:
+    """Return the plan that the settings define on these data.
+
+    Parameters
+    ----------
+    settings : Settings
+    sample : Sample
+        The training data; the plan's sample has the candidates as ``rows``.
+    loss : Loss
+    score : Score or None
+        Score of held-out rows, used instead of the loss.
+    groups : array-like or None
+        Groups of rows that a splitter keeps together.
+    is_shared : bool
+        Whether all outputs share one support.
+    """
+    settings.check_loss(loss)
+    check_groups(settings.selection, groups)
+    is_large = sample.n_distinct > CV_ROWS
+    selection, n_distinct = settings.selection_on(is_large), sample.n_distinct
+    sample = replace(sample, rows=_candidates(settings, sample))
+    grid = _grid(settings, sample, loss, is_large)
+    n_drawn, n_atoms = settings.n_drawn(n_distinct), len(grid.labels)
+    return Plan(
+        sample=sample,
+        grid=grid,
+        template=Problem(
+            Y=sample.Y,
+            weight=sample.weight,
+            held_out=np.zeros(len(sample)),
+            candidates=np.ones(n_atoms, dtype=bool),
+            method=settings.method.word,
+            fit_intercept=sample.fit_intercept,
+            max_steps=settings.max_steps(n_distinct, n_atoms),
+            tol=float(settings.method.tol),
+            loss=loss,
+            backfit_every=int(settings.method.refit_every),
+        ),
+        folds=_folds(selection, sample, grid, groups),
+        size=SizeRule(
+            selection=selection.word,
+            tolerance=selection.tolerance,
+            patience=_patience(selection),
+            bound=_bound(selection, sample, loss, is_shared),
+            score=score,
+        ),
+        engines=Engines(
+            memory=settings.memory,
+            dtype=settings.dtype,
+            n_jobs=settings.n_jobs,
+            verbose=settings.verbose,
+            n_drawn=n_drawn,
+            # Drawn only if used: with None, the generator is shared with other code.
+            seed=0 if n_drawn is None else drawn_seed(settings.random_numbers),
+        ),
+        is_shared=is_shared,
+    )
+
+
+def drawn_seed(rng: np.random.RandomState) -> int:
+    """Return a seed drawn from random numbers."""
+    return int(rng.randint(2**31 - 1))
+
+
+# -- candidates --------------------------------------------------------------------
+
+
+def _candidates(settings: Settings, sample: Sample) -> np.ndarray:
+    """Return the rows on which functions may be centered."""
+    value, n = settings.n_candidates, settings.n_fixed(sample.n_distinct)
+    if value is None or is_word(value, "auto") or isinstance(value, Redrawn):
+        return sample.rows[sample.priority[sample.rows] < n]
+    # Draw by content, so that neither the order of rows nor repeated rows matter.
+    seed = drawn_seed(settings.random_numbers)
+    digests = row_digests(sample.contents, sample.rows, seed)
+    return sample.rows[np.sort(np.argsort(digests)[:n])]
+
+
+# -- widths and ridges -------------------------------------------------------------
+
+
+def _grid(settings: Settings, sample: Sample, loss: Loss, is_large: bool) -> Grid:
+    """Return the widths and ridges to compare, or those that are given."""
+    dictionary = settings.dictionary
+    dictionaries = _learned(dictionary, sample)
+    rows = dictionaries[0].rows
+    grid = Grid(
+        dictionaries=dictionaries,
+        relearn=_relearner(dictionary, sample),
+        alphas=[],
+        least_alpha=0.0,
+        atom_sets=np.where(rows >= 0, sample.sets[rows], -1),
+        labels=_labels(rows),
+    )
+    widths = grid.middle_widths
+    middle = dictionaries[widths[len(widths) // 2]]
+    alphas, least = _alphas(settings.alpha, sample, loss, middle, is_large)
+    return replace(grid, alphas=alphas, least_alpha=least)
+
+
+def _learned(dictionary: Dictionary, sample: Sample) -> list[Functions]:
+    collections = dictionary.learn(sample)
+    if not collections or not len(collections[0]):
+        raise ValueError(f"dictionary={dictionary!r} has no functions on these data.")
+    first = collections[0].rows
+    if any(not np.array_equal(functions.rows, first) for functions in collections):
+        raise ValueError(
+            f"dictionary={dictionary!r} compares collections that are not alike: each "
+            "must have the same functions but for their widths."
+        )
+    return collections
+
+
+def _relearner(
+    dictionary: Dictionary, sample: Sample
+) -> Callable[[np.ndarray], list[Functions]] | None:
+    """Return a function that learns the atoms without the targets of some rows.
+
+    Rows of weight zero are held out. None if the dictionary does not use the targets.
+    """
+    if not dictionary.learns_from_targets:
+        return None
+    learned: dict[bytes, list[Functions]] = {}
+
+    def relearn(weight: np.ndarray) -> list[Functions]:
+        # The same folds come again for every width and ridge.
+        key = weight.tobytes()
+        if key not in learned:
+            learned[key] = _learned(dictionary, replace(sample, seen=weight))
+        return learned[key]
+
+    return relearn
+
+
+def _labels(rows: np.ndarray) -> np.ndarray:
+    """Return the row of each atom if these are all different, else its position."""
+    are_distinct = np.all(rows >= 0) and len(np.unique(rows)) == len(rows)
+    return rows if are_distinct else np.arange(len(rows))
+
+
+def _alphas(
+    alpha: float | str, sample: Sample, loss: Loss, middle: Functions, is_large: bool
+) -> tuple[list[float], float]:
+    """Return the ridges to compare, or the one given, and the smallest to try.
+
+    ``middle`` are the functions of the middle width.
+    """
+    if not isinstance(alpha, str):
+        return [alpha], alpha
+    # A kernel s times as large has coefficients s times as small.
+    scale = middle.scale(sample.X, sample.weight)
+    scale = scale if 0 < scale < np.inf else 1.0
+    unit = sample.unit
+    n_rows = float(sample.weight.sum()) / unit
+    is_squared = loss.has_closed_form
+    if not is_squared:
+        scale *= LOSS_RIDGE * _loss_unit(loss, sample)
+    more = max(1.0, LEAST_RIDGE * n_rows / min(ALPHAS))
+    alphas = [more * unit * scale * a for a in ALPHAS]
+    # Large data are fitted by inner products, which need a larger ridge than trials.
+    digits = LEAST_RIDGE if is_large else LEAST_TRIAL_RIDGE
+    least = unit * scale * max(LEAST_ALPHA, 4 * digits * n_rows)
+    return alphas, least if is_squared else alphas[0]
+
+
+def _loss_unit(loss: Loss, sample: Sample) -> float:
+    """Return the typical curvature of the loss at the start; 1 for the squared loss.
+
+    A loss s times as curved needs a ridge s times as large for the same effect.
+    """
+    Y, weight = sample.Y, sample.weight
+    F = np.broadcast_to(loss.start(Y, weight)[:, None], Y.shape)
+    half = 0.5 * loss.weights(Y, np.array(F)).mean(axis=0)
+    return float(max(lower_quantile(half, weight, 0.5), SMALLEST_POSITIVE))
+
+
+# -- sizes -------------------------------------------------------------------------
+
+
+def _folds(selection: Selection, sample: Sample, grid: Grid, groups: Any) -> Folds:
+    """Return what is held out: nothing if neither size nor width and ridge need it."""
+    are_random = selection.word == "validation" or isinstance(selection.n_folds, WHOLE)
+    parts: list[np.ndarray] = []
+    if selection.word in ("cv", "validation") or grid.has_choice:
+        parts = held_out_parts(selection, sample, groups)
+    if are_random:
+        parts = enough_folds(parts, sample.sets, HELD_OUT_TO_SIZE)
+    return Folds.of(parts, sample.weight, sample.sets, grid.atom_sets, are_random)
+
+
+def _patience(selection: Selection) -> Patience:
+    """Return the number of steps without improvement after which a path stops."""
+    n = selection.patience
+    return CV_PATIENCE if n is None else Patience(int(n))
+
+
+def _bound(
+    selection: Selection, sample: Sample, loss: Loss, is_shared: bool
+) -> BoundRule | None:
+    """Return the bound that chooses the size; raise if it does not suit the task."""
+    if not isinstance(selection, MinimalBound):
+        return None
+    is_named = selection.kind != "auto"
+    kind = selection.kind if is_named else default_kind(sample.is_class)
+    rule = BoundRule(kind, selection.alpha, selection.delta)
+    check_rule(rule, sample.is_class, len(sample.Y) if is_shared else 1)
+    if not sample.is_class and not loss.is_identity_linked:
+        raise ValueError(
+            "selection='bound' is about functions in the span of kernels, which "
+            f"loss={loss!r} transforms: use selection='cv'."
+        )
+    return rule

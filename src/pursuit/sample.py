@@ -1,0 +1,185 @@
+"""The training data of a fit, as one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._frames import Framer
+from ._rows import distinct_rows, row_digests
+
+# Added to the seed of the folds, which is smaller, to get another seed for priorities.
+_PRIORITIES = 1 << 32
+
+# Sums of values with smaller weights underflow.
+_SMALLEST_WEIGHT = 1e-120
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The data of a fit, and what a dictionary may use to learn from them.
+
+    Attributes
+    ----------
+    X : array or CSR of shape (l, d)
+    Y : ndarray of shape (T, l)
+        Targets. Classes are coded as -1 and +1, in one row for two classes, else in
+        one row for each class.
+    weight : ndarray of shape (l,)
+        Weights; rows of weight 0 are ignored.
+    counts : ndarray of shape (l,)
+        How many rows each row stands for: its weight without that of its class.
+    classes : ndarray or None
+        Class labels, sorted; None in regression.
+    codes : ndarray of int of shape (l,) or None
+        Index of the class of each row; None in regression.
+    sets : ndarray of int of shape (l,)
+        Set of equal rows to which each row belongs, -1 for rows of weight 0.
+    priority : ndarray of int of shape (l,)
+        Random priority of each row: a part of the data are the rows of the lowest
+        priorities. Equal rows share one; -1 for rows of weight 0.
+    rows : ndarray of int
+        Rows on which functions may be centered: one of each set of equal rows.
+    seen : ndarray of shape (l,)
+        The weights, but 0 on held-out rows, whose targets must not be used.
+    feature_names : tuple of str
+    is_kernel : bool
+        Whether X is a kernel matrix, whose rows differ by their index only.
+    fit_intercept : bool
+        Whether the model has a constant besides the dictionary.
+    memory : int
+        Bytes that learning may use.
+    seed : int
+        Seed of all random choices.
+    verbose : int or bool
+        Whether to show a progress bar during long computations.
+    framer : Framer or None
+        Turns arrays back into frames of the kind that X was; None if X was no frame.
+    """
+
+    X: Any
+    Y: np.ndarray
+    weight: np.ndarray
+    counts: np.ndarray
+    classes: np.ndarray | None
+    codes: np.ndarray | None
+    sets: np.ndarray
+    priority: np.ndarray
+    rows: np.ndarray
+    seen: np.ndarray
+    feature_names: tuple[str, ...]
+    is_kernel: bool = False
+    fit_intercept: bool = True
+    memory: int = 1 << 30
+    seed: int = 0
+    verbose: int | bool = 0
+    framer: Framer | None = None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        Y: np.ndarray,
+        weight: np.ndarray | None = None,
+        *,
+        counts: np.ndarray | None = None,
+        classes: np.ndarray | None = None,
+        codes: np.ndarray | None = None,
+        feature_names: tuple[str, ...] | None = None,
+        is_kernel: bool = False,
+        seed: int = 0,
+        **how: Any,
+    ) -> Sample:
+        """Return the sample of these data; every distinct row may be a center.
+
+        ``how`` are further attributes.
+        """
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        if weight.max() < _SMALLEST_WEIGHT:
+            raise ValueError(
+                f"sample_weight has values up to {weight.max():.3g} only, whose "
+                "products underflow: scale them up."
+            )
+        contents = None if is_kernel else X
+        rows, sets = distinct_rows(contents, weight)
+        # Unlike the digests of the folds: otherwise one fold would hold out all rows of
+        # the lowest priorities.
+        order = np.argsort(row_digests(contents, rows, seed + _PRIORITIES))
+        rank = np.full(len(rows) + 1, -1, dtype=np.int64)
+        rank[order] = np.arange(len(rows))
+        return cls(
+            X=X,
+            Y=Y,
+            weight=weight,
+            counts=weight if counts is None else counts,
+            classes=classes,
+            codes=codes,
+            sets=sets,
+            priority=rank[sets],
+            rows=rows,
+            seen=weight,
+            feature_names=feature_names or tuple(f"x{j}" for j in range(X.shape[1])),
+            is_kernel=is_kernel,
+            seed=seed,
+            **how,
+        )
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def is_class(self) -> bool:
+        """Whether the targets encode classes."""
+        return self.codes is not None
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """The class of each row; None in regression."""
+        return None if self.classes is None else self.classes[self.codes]
+
+    @property
+    def balance(self) -> np.ndarray:
+        """What folds are balanced in: class codes, or the mean of the targets."""
+        if self.codes is not None:
+            return self.codes.astype(np.float64)
+        return np.ascontiguousarray(self.Y.T).mean(axis=1)
+
+    @property
+    def unit(self) -> float:
+        """The weight of one row.
+
+        Weights are numbers of rows; if they are small, only their ratios are meant.
+        """
+        return min(1.0, float(self.weight[self.weight > 0].mean()))
+
+    @property
+    def contents(self) -> Any:
+        """What tells rows apart: X, or None if they differ by their index only."""
+        return None if self.is_kernel else self.X
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of distinct rows of positive weight."""
+        return int(self.priority.max()) + 1
+
+    def some(self, rows: np.ndarray) -> Sample:
+        """Return some of the rows, in order; sets and priorities keep their numbers."""
+        if len(rows) == len(self):
+            return self
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        centers = place[self.rows]
+        return replace(
+            self,
+            X=self.X[rows],
+            Y=self.Y[:, rows],
+            weight=self.weight[rows],
+            counts=self.counts[rows],
+            codes=None if self.codes is None else self.codes[rows],
+            sets=self.sets[rows],
+            priority=self.priority[rows],
+            rows=centers[centers >= 0],
+            seen=self.seen[rows],
+        )

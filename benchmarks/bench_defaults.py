@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -34,7 +35,9 @@ from sklearn.model_selection import (
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
-from pursuit.reproduce.protocols import survey_sets
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reproduction.protocols import survey_sets
 
 C = [0.1, 1.0, 10.0, 100.0, 1000.0]
 WIDTHS = [1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0]  # times 1 / median squared distance

@@ -112,21 +112,21 @@ PLANS = {
 
 
 def problems(name: str, n_splits: int) -> Iterator[Problem]:
-    """The first splits of a set: its own where it has several, else seeded ones."""
+    """The first splits of a set: published if it has several, else seeded."""
     plan = PLANS[name]
-    _, _, own = survey_sets.rows_of(name, plan)
-    for k in range(min(n_splits, n_own_splits(own, plan) or n_splits)):
+    _, _, published = survey_sets.rows_of(name, plan)
+    for k in range(min(n_splits, n_published_splits(published, plan) or n_splits)):
         part = survey_sets.problem(name, k, plan)
         yield Problem(name, k, plan, part.X, part.y, part.X_test, part.y_test)
 
 
-def n_own_splits(own: list, plan: Plan) -> int | None:
+def n_published_splits(published: list, plan: Plan) -> int | None:
     """How many different splits there are; None: as many as one asks for."""
     if plan.max_splits is not None:
         return plan.max_splits
-    if len(own) == 1 and len(own[0][0]) <= plan.n_train:
+    if len(published) == 1 and len(published[0][0]) <= plan.n_train:
         return 1
-    return len(own) if len(own) > 1 else None
+    return len(published) if len(published) > 1 else None
 
 
 # The baseline

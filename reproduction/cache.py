@@ -18,19 +18,20 @@ from .origin import UNKNOWN, digests
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of small JSON files, one for each task; None keeps nothing.
+    """A folder of small JSON files, one for each task; None stores nothing.
 
-    A file holds the task's result and where it comes from: its `key`, and what
-    `made_here` tells. Results of other sources of the library are used: most changes
-    do not touch them, and they take hours.
+    A file holds the task's result, its `key` and where it comes from
+    (`origin.made_here`). Results of other sources of the library are used: most changes
+    do not affect them, and they take hours.
     """
 
     folder: Path | None
 
     def load(self, task: Task) -> dict[str, Any] | None:
-        """Return what was kept of a task, or None: torn files count as absent.
+        """Return the stored record of a task, or None if there is none.
 
-        So do results of other data than those that are here now, or of unknown data.
+        Torn files count as absent, and so do results of unknown data or of data that
+        have changed.
         """
         record = self._read(task)
         if record is None or record.get("data") != digests(task.needs or ()):
@@ -38,7 +39,7 @@ class Cache:
         return {"sources": UNKNOWN, **record}
 
     def store(self, task: Task, record: dict[str, Any]) -> None:
-        """Keep what a task gave: all of it or nothing, whatever interrupts."""
+        """Store the record of a task; an interrupt leaves all of it or nothing."""
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -65,9 +66,10 @@ class Cache:
 
 
 def key(task: Task) -> dict[str, Any]:
-    """Return what a file is found by: function, its version, arguments, library.
+    """Return the key of a task's file: function, its version, arguments, library.
 
-    Only the last part of the module's name counts, so that moving it loses no results.
+    Of the module's name only the last part counts, so that results are still found
+    after the module has moved.
     """
     module = sys.modules[task.run.__module__]
     family = module.__name__.rpartition(".")[2]

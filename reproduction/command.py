@@ -221,7 +221,7 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
     if not records:
         _say(f"{experiment.name} skipped: none of its tasks has run")
         return "skipped"
-    _tell_other_sources(experiment, records)
+    _report_other_sources(experiment, records)
     results.write(
         settings.output,
         experiment,
@@ -233,9 +233,9 @@ def _run_one(experiment: Experiment, settings: Settings) -> str:
 
 
 def _check_data(experiment: Experiment, quick: bool) -> None:
-    """Raise an OSError if data are absent or damaged, before a task comes upon them."""
-    read = [task.needs or () for task in experiment.work(quick)]
-    for name in dict.fromkeys(chain(experiment.needs, *read)):
+    """Raise an OSError if data are absent or damaged, before a task reads them."""
+    needs = [task.needs or () for task in experiment.work(quick)]
+    for name in dict.fromkeys(chain(experiment.needs, *needs)):
         datasets.load(name)
 
 
@@ -249,7 +249,7 @@ def _records(experiment: Experiment, settings: Settings) -> running.Records:
     )
 
 
-def _tell_other_sources(experiment: Experiment, records: running.Records) -> None:
+def _report_other_sources(experiment: Experiment, records: running.Records) -> None:
     """Say how many kept results the present library might not give again."""
     here = origin.sources()
     n_others = sum(record["sources"] != here for record in records.values())

@@ -16,9 +16,9 @@ from pursuit import __version__, datasets
 from .experiment import Task
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-# Told where they are installed: comparisons have a row more then.
+# Recorded if installed: comparisons then have one more row.
 OPTIONAL = ("fastrvm",)
-# The sources of results that were kept before these were recorded.
+# Sources of results that were stored before sources were recorded.
 UNKNOWN = "unknown"
 
 
@@ -72,11 +72,11 @@ def sources() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, of this library and of what it stands on."""
-    found = {package: _version(package) for package in (*PACKAGES, *OPTIONAL)}
+    packages = {package: _version(package) for package in (*PACKAGES, *OPTIONAL)}
     return {
         "python": platform.python_version(),
         "pursuit": __version__,
-        **{package: version for package, version in found.items() if version},
+        **{package: version for package, version in packages.items() if version},
     }
 
 

@@ -32,21 +32,21 @@ def write(folder: Path, experiments: Sequence[Experiment]) -> Path:
     """Write the page beside the folder of the results and return its path."""
     path = folder.with_name(f"{folder.name}.md")
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = [results.load(folder, experiment.name) for experiment in experiments]
-    parts = [HEAD, _overview(experiments, found)]
-    parts += [section(content, folder.name) for content in found if content]
+    contents = [results.load(folder, experiment.name) for experiment in experiments]
+    parts = [HEAD, _overview(experiments, contents)]
+    parts += [section(content, folder.name) for content in contents if content]
     path.write_text("\n".join(parts), encoding="utf-8")
     return path
 
 
 def _overview(
-    experiments: Sequence[Experiment], found: Sequence[dict[str, Any] | None]
+    experiments: Sequence[Experiment], contents: Sequence[dict[str, Any] | None]
 ) -> str:
     lines = [
         "| experiment | what | figures | differ | seconds |",
         "|---|---|---|---|---|",
     ]
-    for experiment, content in zip(experiments, found, strict=True):
+    for experiment, content in zip(experiments, contents, strict=True):
         cells = ["–", "not run", "–"] if content is None else _counts(content)
         lines.append(_line([f"`{experiment.name}`", experiment.title, *cells]))
     return "\n".join(lines) + "\n"
@@ -71,9 +71,9 @@ def section(content: Mapping[str, Any], folder: str) -> str:
     parts = [f"## {content['title']}\n", _about(content, folder, name)]
     if published := [row for row in rows if row.published is not None]:
         # Differences of a reduced version need no other explanation.
-        parts.append(_beside(published, with_reasons=not content["quick"]))
-    if own := [row for row in rows if row.published is None]:
-        parts.append(_own(own))
+        parts.append(_published_table(published, with_reasons=not content["quick"]))
+    if unpublished := [row for row in rows if row.published is None]:
+        parts.append(_unpublished_table(unpublished))
     if content["notes"]:
         parts.append("\n".join(f"- {note}" for note in content["notes"]) + "\n")
     if content["picture"]:
@@ -113,7 +113,7 @@ def _sources(content: Mapping[str, Any]) -> str:
     return f"sources of the library {', '.join(known)}{rest}"
 
 
-def _beside(rows: Sequence[Row], with_reasons: bool) -> str:
+def _published_table(rows: Sequence[Row], with_reasons: bool) -> str:
     """Return the table of published and measured figures."""
     has_sizes = any(row.published_size is not None for row in rows)
     has_reasons = with_reasons and any(row.differs and row.why for row in rows)
@@ -155,7 +155,7 @@ def _error(row: Row) -> str:
     return f" ± {row.standard_error:.{row.digits + 1}f}"
 
 
-def _own(rows: Sequence[Row]) -> str:
+def _unpublished_table(rows: Sequence[Row]) -> str:
     """Return the table of figures without a published one, one line per label."""
     quantities = list(dict.fromkeys(row.quantity for row in rows))
     by_label: dict[str, dict[str, Row]] = {}

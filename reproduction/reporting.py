@@ -41,7 +41,7 @@ def shortened(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {key: values[:: max(1, len(values) // 2)] for key, values in grid.items()}
 
 
-def said(params: Mapping[str, Any]) -> str:
+def parameter_text(params: Mapping[str, Any]) -> str:
     """Return "K 15, λ 30"."""
     words = (f"{w} {params[key]:.4g}" for key, w in WORDS.items() if key in params)
     return ", ".join(words)
@@ -49,7 +49,7 @@ def said(params: Mapping[str, Any]) -> str:
 
 def labeled(model: str, params: Mapping[str, Any], how: str = "") -> str:
     """Return "HKNN, K 15, λ 30 (as published)"."""
-    parts = [model, said(params)] if params else [model]
+    parts = [model, parameter_text(params)] if params else [model]
     return ", ".join(parts) + (f" ({how})" if how else "")
 
 
@@ -64,10 +64,10 @@ def compared(
     model: str, chosen: Mapping[str, Any], published: Mapping[str, Any]
 ) -> str:
     """Return a sentence that compares the chosen with the published parameters."""
-    start = f"{model}: validation chose {said(chosen)}"
+    start = f"{model}: validation chose {parameter_text(chosen)}"
     if chosen == published:
         return f"{start}, as published."
-    return f"{start}; published: {said(published)}."
+    return f"{start}; published: {parameter_text(published)}."
 
 
 def chance(what: str, errors: int, n: int) -> str:
@@ -88,13 +88,13 @@ def dots(rows: Sequence[Row], axis: str) -> Callable[[Any], None]:
         axes = figure.subplots()
         places = np.arange(len(rows))[::-1]
         placed = list(zip(rows, places, strict=True))
-        compared = [(row, y) for row, y in placed if row.published is not None]
-        own = [(row, y) for row, y in placed if row.published is None]
-        if compared:
-            x, y = zip(*((row.published, y) for row, y in compared), strict=True)
+        published = [(row, y) for row, y in placed if row.published is not None]
+        unpublished = [(row, y) for row, y in placed if row.published is None]
+        if published:
+            x, y = zip(*((row.published, y) for row, y in published), strict=True)
             axes.plot(x, y, "|", color="black", markersize=16, label="published")
-        _ours(axes, compared, "C0", "ours, of a published row")
-        _ours(axes, own, "C1", "ours: today's methods, defaults")
+        _ours(axes, published, "C0", "ours, of a published row")
+        _ours(axes, unpublished, "C1", "ours: today's methods, defaults")
         axes.set_yticks(places, [row.label for row in rows])
         axes.set_xlabel(axis)
         axes.grid(alpha=0.3)

@@ -14,8 +14,8 @@ import joblib
 
 from .experiment import Experiment, Report, Row
 
-# What the page tells of a results file, and of which kind it is.
-TOLD: dict[str, type | tuple[type, ...]] = {
+# What the page reads from a results file, with types.
+FIELDS: dict[str, type | tuple[type, ...]] = {
     "name": str,
     "title": str,
     "source": str,
@@ -111,11 +111,11 @@ def _content(
 
 def _versions(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return the versions that made the figures; if several did, "2.4.5/2.4.6"."""
-    found: dict[str, dict[str, None]] = {}
+    versions: dict[str, dict[str, None]] = {}
     for record in records:
         for package, version in record["versions"].items():
-            found.setdefault(package, {})[version] = None
-    return {package: "/".join(several) for package, several in found.items()}
+            versions.setdefault(package, {})[version] = None
+    return {package: "/".join(several) for package, several in versions.items()}
 
 
 def load(folder: Path, name: str) -> dict[str, Any] | None:
@@ -145,8 +145,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _check(content: Mapping[str, Any]) -> None:
-    """Raise a TypeError or ValueError unless all is there that the page tells."""
-    for key, needed in TOLD.items():
+    """Raise a TypeError or ValueError unless the page can be made from this."""
+    for key, needed in FIELDS.items():
         if not isinstance(content.get(key), needed):
             raise ValueError(f"its {key!r} is absent or of another kind")
     if not content["machine"].keys() >= {"cores", "jobs"}:

@@ -19,8 +19,8 @@ from .experiment import Experiment, Task
 from .origin import made_here
 
 Records = dict[str, dict[str, Any]]
-# What is told of a task, beside its arguments.
-TOLD = ("seconds", "result", "versions", "sources", "date")
+# Fields of a task's record, beside its arguments.
+FIELDS = ("seconds", "result", "versions", "sources", "date")
 
 
 class TaskError(Exception):
@@ -95,7 +95,7 @@ def _in_order(tasks: Sequence[Task], records: Records) -> Records:
     return {
         task.name: {
             "arguments": dict(task.arguments),
-            **{key: records[task.name][key] for key in TOLD},
+            **{key: records[task.name][key] for key in FIELDS},
         }
         for task in tasks
         if task.name in records

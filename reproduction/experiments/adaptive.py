@@ -85,7 +85,7 @@ def best_on_validation(
 
     The constant is one more candidate, as in the thesis.
     """
-    found = []
+    candidates = []
     for dictionary in dictionaries:
         path = KMPClassifier(
             dictionary=Constant() + dictionary,
@@ -99,8 +99,8 @@ def best_on_validation(
             for f in path.staged_decision_function(parts.X_validation)
         ]
         size = int(np.argmin(errors)) + 1
-        found.append((errors[size - 1], path.truncate(size)))
-    return min(found, key=lambda pair: pair[0])
+        candidates.append((errors[size - 1], path.truncate(size)))
+    return min(candidates, key=lambda pair: pair[0])
 
 
 def adaptive(parts: Parts, variant: str, reading: str) -> KMPClassifier:
@@ -133,7 +133,7 @@ def one_width(parts: Parts) -> KMPClassifier:
 def machine(parts: Parts) -> SVC:
     """Return the SVM of lowest validation error; ties go to the smallest."""
     median = rivals.median_gamma(parts.X)
-    found = [
+    candidates = [
         SVC(C=c, gamma=w * median).fit(parts.X, parts.y) for w in WIDTHS for c in C
     ]
 
@@ -141,7 +141,7 @@ def machine(parts: Parts) -> SVC:
         wrong = np.mean(model.predict(parts.X_validation) != parts.y_validation)
         return float(wrong), int(model.n_support_.sum())
 
-    return min(found, key=order)
+    return min(candidates, key=order)
 
 
 METHODS: dict[str, Callable[[Parts], Any]] = {
@@ -158,15 +158,15 @@ METHODS: dict[str, Callable[[Parts], Any]] = {
 def published_methods(name: str, split: int, grid: int = 0) -> dict[str, Any]:
     """Return test error and size of each method, and its values on a ``grid``."""
     parts = parts_of(name, split)
-    found = {}
+    result = {}
     for method, fitted in METHODS.items():
         model = fitted(parts)
         wrong = float(np.mean(model.predict(parts.X_test) != parts.y_test))
-        found[method] = {"error": wrong, "size": rivals.n_points(model)}
+        result[method] = {"error": wrong, "size": rivals.n_points(model)}
         if grid:
             values = model.decision_function(grid_of(parts.X_test, grid))
-            found[method]["values"] = np.round(values, 3).tolist()
-    return found
+            result[method]["values"] = np.round(values, 3).tolist()
+    return result
 
 
 def grid_of(X: np.ndarray, n: int) -> np.ndarray:
@@ -271,10 +271,12 @@ def _tasks(names: Sequence[str], quick: bool, grid: int) -> list[Task]:
         # tasks or the methods get both halves anyway.
         step = N_HALVINGS if name == "titanic" else 1
         for split in range(n_splits):
-            own = {"name": name, "split": split * (step if quick else 1)}
+            arguments = {"name": name, "split": split * (step if quick else 1)}
             if grid and split == 0:
-                own["grid"] = grid
-            tasks.append(Task(f"{name}/split {split}", published_methods, own, (name,)))
+                arguments["grid"] = grid
+            tasks.append(
+                Task(f"{name}/split {split}", published_methods, arguments, (name,))
+            )
             if split < n_rivals:
                 today = {"name": name, "split": split * step, "methods": methods}
                 tasks.append(
@@ -285,10 +287,10 @@ def _tasks(names: Sequence[str], quick: bool, grid: int) -> list[Task]:
 
 def _rows(name: str, results: Mapping[str, Any]) -> Iterator[Row]:
     for kind, n_published in (("split", N_SPLITS), ("today", None)):
-        found = [r for t, r in results.items() if t.startswith(f"{name}/{kind} ")]
-        for method in found[0] if found else ():
-            errors = 100.0 * np.array([r[method]["error"] for r in found])
-            sizes = [r[method]["size"] for r in found]
+        splits = [r for t, r in results.items() if t.startswith(f"{name}/{kind} ")]
+        for method in splits[0] if splits else ():
+            errors = 100.0 * np.array([r[method]["error"] for r in splits])
+            sizes = [r[method]["size"] for r in splits]
             published, size = PUBLISHED[name].get(method, (None, None))
             mean, error = mean_and_error(errors, n_published if published else None)
             yield Row(
@@ -306,14 +308,14 @@ def _rows(name: str, results: Mapping[str, Any]) -> Iterator[Row]:
 
 def _comparison(name: str, results: Mapping[str, Any]) -> list[str]:
     """Return a sentence on whether adapted widths are better than one width."""
-    found = [r for t, r in results.items() if t.startswith(f"{name}/split ")]
-    if len(found) < 2:
+    splits = [r for t, r in results.items() if t.startswith(f"{name}/split ")]
+    if len(splits) < 2:
         return []
-    plain = np.array([r[ONE_WIDTH]["error"] for r in found])
+    plain = np.array([r[ONE_WIDTH]["error"] for r in splits])
     words = []
     for method in (method for method in METHODS if method.startswith("AKMP")):
-        own = np.array([r[method]["error"] for r in found])
-        mean, error = mean_and_error(100.0 * (own - plain))
+        adapted = np.array([r[method]["error"] for r in splits])
+        mean, error = mean_and_error(100.0 * (adapted - plain))
         words.append(f"{method.removeprefix('AKMP-')} {mean:+.2f} ± {error:.2f}")
     what = "test error less that of one width by validation, in points"
     return [f"{TITLES[name]}, {what}: {'; '.join(words)}."]
@@ -323,7 +325,7 @@ def _report(names: Sequence[str], results: Mapping[str, dict[str, Any]]) -> Repo
     rows = [row for name in names for row in _rows(name, results)]
     notes = [NOTE, *(s for name in names for s in _comparison(name, results))]
     shown = results.get("ripley/split 0", {})
-    if not any("values" in found for found in shown.values()):
+    if not any("values" in result for result in shown.values()):
         return Report(rows, notes, dots(rows, "test error, %"))
     return Report(rows, notes, lambda figure: _draw_boundaries(figure, shown, rows))
 

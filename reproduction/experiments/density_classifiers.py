@@ -127,9 +127,9 @@ def _losses(model: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
             logs = model.predict_log_proba(X)
         else:
             logs = np.log(model.predict_proba(X))
-    of = logs[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    likelihoods = logs[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     wrong = model.classes_[logs.argmax(axis=1)] != y
-    ancll = -float(of.mean())
+    ancll = -float(likelihoods.mean())
     return {"errors": int(wrong.sum()), "ancll": ancll if np.isfinite(ancll) else None}
 
 
@@ -137,11 +137,11 @@ def _trials(model: str, digits: Parts, grid: Grid) -> list[dict[str, Any]]:
     """Return the validation losses of every setting."""
     train, valid = (digits.X, digits.y), (digits.X_valid, digits.y_valid)
     if model == "SVM":
-        found = machines.choose(train, valid, grid["sigmas"], grid["Cs"])
+        trials = machines.choose(train, valid, grid["sigmas"], grid["Cs"])
         keys = ("sigma", "C")
         return [
             {"params": {k: t[k] for k in keys}, "errors": t["errors"], "ancll": None}
-            for t in found
+            for t in trials
         ]
     return [
         {"params": params, **_losses(_fitted(model, params, *train), *valid)}
@@ -169,9 +169,9 @@ def measure_classifier(
     digits = parts("usps", sizes)
     trials = _trials(model, digits, grid) if grid else []
     chosen = {by: choose(trials, by) for by in ("errors", "ancll")}
-    wanted = [{}] if not grid else [t["params"] for t in chosen.values() if t]
+    best = [{}] if not grid else [t["params"] for t in chosen.values() if t]
     runs: list[dict[str, Any]] = []
-    for params in [*wanted, *settings]:
+    for params in [*best, *settings]:
         if params not in [run["params"] for run in runs]:
             fitted = _fitted(model, params, digits.X, digits.y)
             validation = _losses(fitted, digits.X_valid, digits.y_valid)
@@ -216,12 +216,12 @@ def _report(
     rows: list[Row] = []
     notes: list[str] = []
     for model, (params, *figures) in published.items():
-        if found := results.get(model):
-            rows += _class_rows(model, found, params, by, figures)
-            notes.append(compared(model, found["chosen"][by], params))
+        if result := results.get(model):
+            rows += _class_rows(model, result, params, by, figures)
+            notes.append(compared(model, result["chosen"][by], params))
     for model in GRIDS:
-        if model not in published and (found := results.get(model)):
-            rows += _class_rows(model, found, None, by, [None, None])
+        if model not in published and (result := results.get(model)):
+            rows += _class_rows(model, result, None, by, [None, None])
     test = [row for row in rows if row.quantity.startswith("test")]
     name = "test error, %" if by == "errors" else "test ANCLL, nats"
     return Report(rows, [*notes, *extra], dots(test, name))
@@ -229,25 +229,25 @@ def _report(
 
 def _class_rows(
     model: str,
-    found: dict[str, Any],
+    result: dict[str, Any],
     published: Params | None,
     by: str,
     figures: Sequence[float | None],
 ) -> Iterator[Row]:
-    chosen = found["chosen"][by]
+    chosen = result["chosen"][by]
     shown = {"": chosen} if published is None else runs(chosen, published)
     for how, params in shown.items():
-        run = _run(found, params)
+        run = _run(result, params)
         label = labeled(model, params if published is not None else {}, how)
         for part, figure in zip(("validation", "test"), figures, strict=True):
             if run is not None and run[part][by] is not None:
-                row = _class_row(label, part, run[part], by, figure, found)
-                yield replace(row, why=_why(model, row.quantity, how, found))
+                row = _class_row(label, part, run[part], by, figure, result)
+                yield replace(row, why=_why(model, row.quantity, how, result))
 
 
-def _run(found: dict[str, Any], params: Params) -> dict[str, Any] | None:
+def _run(result: dict[str, Any], params: Params) -> dict[str, Any] | None:
     """Return the results with these parameters; None if nothing was chosen."""
-    return next((run for run in found["runs"] if run["params"] == params), None)
+    return next((run for run in result["runs"] if run["params"] == params), None)
 
 
 def _class_row(
@@ -256,9 +256,9 @@ def _class_row(
     losses: Mapping[str, Any],
     by: str,
     figure: float | None,
-    found: Mapping[str, Any],
+    result: Mapping[str, Any],
 ) -> Row:
-    n = found[f"n_{part}"]
+    n = result[f"n_{part}"]
     if by == "errors":
         quantity, ours = f"{part} error, %", percent(losses["errors"], n)
         digits = 1 if part == "validation" else 2
@@ -267,8 +267,8 @@ def _class_row(
     return Row(label, quantity, ours, published=figure, digits=digits)
 
 
-def _why(model: str, quantity: str, how: str, found: Mapping[str, Any]) -> str:
-    if found["n_test"] < SIZES["usps"][2]:
+def _why(model: str, quantity: str, how: str, result: Mapping[str, Any]) -> str:
+    if result["n_test"] < SIZES["usps"][2]:
         return FEWER
     if how == "by validation":
         return OTHER_CHOICE
@@ -283,9 +283,9 @@ NOTE = (
 
 def _errors_report(results: Mapping[str, dict[str, Any]]) -> Report:
     notes = [NOTE]
-    if found := results.get("SVM"):
-        errors = found["runs"][0]["test"]["errors"]
-        notes.append(chance("SVM", errors, found["n_test"]))
+    if result := results.get("SVM"):
+        errors = result["runs"][0]["test"]["errors"]
+        notes.append(chance("SVM", errors, result["n_test"]))
     return _report(results, PUBLISHED_ERRORS, "errors", notes)
 
 

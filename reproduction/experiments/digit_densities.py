@@ -124,18 +124,18 @@ def measure_density(
         if best is None or anll[0] < best["validation"][0]:
             fitted, best = density, trials[-1]
     assert best is not None
-    found = {"chosen": {**best, "test": _anll(fitted, X_test)}, "trials": trials}
+    result = {"chosen": {**best, "test": _anll(fitted, X_test)}, "trials": trials}
     if published is not None:
         density = _density(model, published, len(X)).fit(X)
-        found["published"] = {
+        result["published"] = {
             "params": published,
             "validation": _anll(density, X_valid),
             "test": _anll(density, X_test),
         }
-    return {**found, "fitted": _found_parameters(fitted), "n_rows": len(X)}
+    return {**result, "fitted": _fitted_parameters(fitted), "n_rows": len(X)}
 
 
-def _found_parameters(density: Any) -> Params:
+def _fitted_parameters(density: Any) -> Params:
     """Return the parameters that this library's default chose by leave-one-out."""
     names = ("n_neighbors_", "n_components_", "bandwidth_")
     if not isinstance(density, (ManifoldParzen, ParzenWindows)):
@@ -161,14 +161,14 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
     rows: list[Row] = []
     notes = []
     for model, (_, *figures) in PUBLISHED.items():
-        if found := results.get(model):
-            rows += _density_rows(model, found, figures)
-            chosen, published = found["chosen"], found["published"]
+        if result := results.get(model):
+            rows += _density_rows(model, result, figures)
+            chosen, published = result["chosen"], result["published"]
             notes.append(compared(model, chosen["params"], published["params"]))
     for model in GRIDS:
-        if model not in PUBLISHED and (found := results.get(model)):
-            chosen = found["chosen"]
-            label = labeled(model, chosen["params"] or found["fitted"])
+        if model not in PUBLISHED and (result := results.get(model)):
+            chosen = result["chosen"]
+            label = labeled(model, chosen["params"] or result["fitted"])
             rows.append(Row(label, "validation ANLL", chosen["validation"][0]))
             rows.append(Row(label, "test ANLL", chosen["test"][0]))
     notes += NOTES
@@ -177,12 +177,12 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
 
 
 def _density_rows(
-    model: str, found: dict[str, Any], figures: Sequence[tuple[float, float]]
+    model: str, result: dict[str, Any], figures: Sequence[tuple[float, float]]
 ) -> Iterator[Row]:
-    is_whole = found["n_rows"] == SIZES[0]
-    chosen, published = found["chosen"]["params"], found["published"]["params"]
+    is_whole = result["n_rows"] == SIZES[0]
+    chosen, published = result["chosen"]["params"], result["published"]["params"]
     for how, params in runs(chosen, published).items():
-        run = found["published" if params == published else "chosen"]
+        run = result["published" if params == published else "chosen"]
         label = labeled(model, params, how)
         why = OTHER_CHOICE if how == "by validation" else UNKNOWN
         why = why if is_whole else FEWER

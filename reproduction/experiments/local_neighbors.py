@@ -24,8 +24,8 @@ from reproduction.reporting import (
     chance,
     dots,
     labeled,
+    parameter_text,
     runs,
-    said,
 )
 
 CODE_VERSION = 1
@@ -207,52 +207,52 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
     notes: list[str] = []
     for name, methods in PUBLISHED.items():
         for method, (_, figure) in methods.items():
-            if found := results.get(f"{name}/{method}"):
-                rows += _published_rows(name, method, figure, found)
-                notes.append(_validation_note(name, method, found))
+            if result := results.get(f"{name}/{method}"):
+                rows += _published_rows(name, method, figure, result)
+                notes.append(_validation_note(name, method, result))
         rows += _rival_rows(name, results)
     notes += [*NOTES, *_machine_notes(results), *_chance_notes(results)]
     return Report(rows, notes, dots(rows, "test error, %"))
 
 
 def _published_rows(
-    name: str, method: str, figure: float, found: dict[str, Any]
+    name: str, method: str, figure: float, result: dict[str, Any]
 ) -> Iterator[Row]:
-    is_whole = found["n_test"] == SIZES[name][2]
-    for how, params in runs(found["chosen"], found["published"]).items():
-        is_published = params == found["published"]
+    is_whole = result["n_test"] == SIZES[name][2]
+    for how, params in runs(result["chosen"], result["published"]).items():
+        is_published = params == result["published"]
         key = "published" if is_published else "chosen"
         why = WHY.get(method, UNKNOWN) if is_published else OTHER_CHOICE
         yield Row(
             labeled(f"{NAMES[name]}, {method}", params, how),
             "test error, %",
-            percent(found["test_errors"][key], found["n_test"]),
+            percent(result["test_errors"][key], result["n_test"]),
             published=figure,
             why=why if is_whole else FEWER,
         )
 
 
-def _validation_note(name: str, method: str, found: dict[str, Any]) -> str:
+def _validation_note(name: str, method: str, result: dict[str, Any]) -> str:
     start = (
-        f"{NAMES[name]}, {method}: validation chose {said(found['chosen'])} "
-        f"({found['validation_errors']} mistakes of {found['n_validation']})"
+        f"{NAMES[name]}, {method}: validation chose {parameter_text(result['chosen'])} "
+        f"({result['validation_errors']} mistakes of {result['n_validation']})"
     )
-    if found["chosen"] == found["published"]:
+    if result["chosen"] == result["published"]:
         return f"{start}, the published values."
-    at = found["published_validation_errors"]
-    return f"{start}; the published {said(found['published'])} make {at}."
+    at = result["published_validation_errors"]
+    return f"{start}; the published {parameter_text(result['published'])} make {at}."
 
 
 def _rival_rows(name: str, results: Mapping[str, dict[str, Any]]) -> Iterator[Row]:
     for model in RIVALS[name]:
-        if found := results.get(f"{name}/{model}"):
-            error = percent(found["test_errors"], found["n_test"])
+        if result := results.get(f"{name}/{model}"):
+            error = percent(result["test_errors"], result["n_test"])
             yield Row(f"{NAMES[name]}, {model}", "test error, %", error)
 
 
 def _machine_notes(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    if found := results.get("mnist/SVM"):
-        is_whole = found["n_test"] == SIZES["mnist"][2]
+    if result := results.get("mnist/SVM"):
+        is_whole = result["n_test"] == SIZES["mnist"][2]
         n_rows = COMPARED_ROWS["mnist"] if is_whole else QUICK_COMPARED_ROWS
         yield (
             f"On MNIST, σ and C are compared with the first {n_rows} training rows, "
@@ -263,9 +263,9 @@ def _machine_notes(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
 def _chance_notes(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     """Yield sentences on how much of an error rate is due to the choice of rows."""
     for name in PUBLISHED:
-        if found := results.get(f"{name}/HKNN"):
-            errors = found["test_errors"]["published"]
-            yield chance(NAMES[name], errors, found["n_test"])
+        if result := results.get(f"{name}/HKNN"):
+            errors = result["test_errors"]["published"]
+            yield chance(NAMES[name], errors, result["n_test"])
 
 
 EXPERIMENTS = (

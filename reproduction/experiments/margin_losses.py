@@ -38,11 +38,11 @@ WHY_HINGE = (
 def margin_losses(low: float, high: float, n_points: int) -> dict[str, Any]:
     """Return the values of each loss over margins, as printed and as implemented."""
     m = np.linspace(low, high, n_points)
-    found = {}
+    values = {}
     for name, (formula, loss) in PRINTED.items():
         ours = loss.value(np.ones((1, n_points)), m[np.newaxis])[0]
-        found[name] = {"printed": formula(m).tolist(), "ours": ours.tolist()}
-    return {"margin": m.tolist(), "losses": found}
+        values[name] = {"printed": formula(m).tolist(), "ours": ours.tolist()}
+    return {"margin": m.tolist(), "losses": values}
 
 
 def _tasks(quick: bool) -> list[Task]:
@@ -52,7 +52,7 @@ def _tasks(quick: bool) -> list[Task]:
 
 
 def _report(results: Mapping[str, dict[str, Any]]) -> Report:
-    found = results["losses"]
+    result = results["losses"]
     rows = [
         Row(
             name,
@@ -62,15 +62,15 @@ def _report(results: Mapping[str, dict[str, Any]]) -> Report:
             why=WHY_HINGE if "hinge" in name else "",
             digits=6,
         )
-        for name, curves in found["losses"].items()
+        for name, curves in result["losses"].items()
     ]
 
     def draw(figure: Any) -> None:
         figure.set_size_inches(9, 3.8)
         left, right = figure.subplots(1, 2, sharey=True)
-        for name, curves in found["losses"].items():
+        for name, curves in result["losses"].items():
             axes = left if name in BOOSTING else right
-            axes.plot(found["margin"], curves["ours"], label=name)
+            axes.plot(result["margin"], curves["ours"], label=name)
         for axes in (left, right):
             axes.set(xlabel="margin m = y f(x)", ylim=(-0.1, 3.5))
             axes.legend(fontsize="small")

@@ -107,15 +107,15 @@ WHY_1 = {
 def _figure_1_report(results: Mapping[str, dict[str, Any]]) -> Report:
     rows = []
     for name, (compression, eigenvalues) in PUBLISHED_1.items():
-        found = [r for task, r in results.items() if task.startswith(f"{name}/")]
-        if not found:
+        repeats = [r for task, r in results.items() if task.startswith(f"{name}/")]
+        if not repeats:
             continue
         title = "Boston" if name == "boston" else "Toy, 50 strong dimensions"
         for bound, published in (
             ("compression", compression),
             ("eigenvalues", eigenvalues),
         ):
-            lowest = [int(np.argmin(r[bound])) + 1 for r in found]
+            lowest = [int(np.argmin(r[bound])) + 1 for r in repeats]
             mean, error = mean_and_error(lowest, 1 if published else None)
             rows.append(
                 Row(
@@ -128,7 +128,7 @@ def _figure_1_report(results: Mapping[str, dict[str, Any]]) -> Report:
                     digits=0,
                 )
             )
-        rows += _residual_rows(title, found)
+        rows += _residual_rows(title, repeats)
     return Report(rows, [_note_1(results)], lambda figure: _draw_1(figure, results))
 
 
@@ -149,13 +149,15 @@ def _count(results: Mapping[str, Any], prefix: str) -> int:
     return sum(task.startswith(prefix) for task in results)
 
 
-def _residual_rows(title: str, found: list[dict[str, Any]]) -> list[Row]:
-    chosen = [int(np.argmin(r["compression"])) for r in found]
+def _residual_rows(title: str, repeats: list[dict[str, Any]]) -> list[Row]:
+    chosen = [int(np.argmin(r["compression"])) for r in repeats]
     values = {
-        "points by pursuit": [r["test"][n] for r, n in zip(found, chosen, strict=True)],
-        "points at random": [r["at random"] for r in found],
+        "points by pursuit": [
+            r["test"][n] for r, n in zip(repeats, chosen, strict=True)
+        ],
+        "points at random": [r["at random"] for r in repeats],
         "the compression bound there": [
-            r["compression"][n] for r, n in zip(found, chosen, strict=True)
+            r["compression"][n] for r, n in zip(repeats, chosen, strict=True)
         ],
     }
     size = float(np.mean(chosen)) + 1
@@ -181,12 +183,12 @@ def _draw_1(figure: Any, results: Mapping[str, dict[str, Any]]) -> None:
         "eigenvalues": "bound by eigenvalues",
     }
     panels = np.atleast_1d(figure.subplots(1, len(shown)))
-    for axes, (name, found) in zip(panels, shown, strict=True):
+    for axes, (name, result) in zip(panels, shown, strict=True):
         for curve, color in colors.items():
-            sizes = np.arange(1, len(found[curve]) + 1)
-            axes.plot(sizes, found[curve], color=color, label=words[curve])
+            sizes = np.arange(1, len(result[curve]) + 1)
+            axes.plot(sizes, result[curve], color=color, label=words[curve])
             if curve != "test":
-                axes.axvline(sizes[np.argmin(found[curve])], color=color, ls=":")
+                axes.axvline(sizes[np.argmin(result[curve])], color=color, ls=":")
         axes.axhline(1.0, color="0.7", lw=0.6)
         axes.set(title=name.capitalize(), xlabel="chosen points", ylim=(0, 2.5))
         axes.legend(fontsize="small")
@@ -263,9 +265,9 @@ def _figure_2_report(results: Mapping[str, dict[str, Any]]) -> Report:
     rows = []
     for width in WIDTHS:
         prefix = f"width {width:g}/"
-        found = [r for task, r in results.items() if task.startswith(prefix)]
-        for curve in ("bound", "test") if found else ():
-            lowest = [int(np.argmin(r[curve])) + 1 for r in found]
+        repeats = [r for task, r in results.items() if task.startswith(prefix)]
+        for curve in ("bound", "test") if repeats else ():
+            lowest = [int(np.argmin(r[curve])) + 1 for r in repeats]
             what = "Theorem 3" if curve == "bound" else "test error"
             rows.append(
                 Row(
@@ -305,14 +307,14 @@ def _draw_2(figure: Any, results: Mapping[str, dict[str, Any]]) -> None:
     named = {width: f"width {width:g}/0" for width in WIDTHS}
     shown = [(w, results[task]) for w, task in named.items() if task in results]
     figure.set_size_inches(12, 3.6)
-    for axes, (width, found) in zip(
+    for axes, (width, result) in zip(
         np.atleast_1d(figure.subplots(1, len(shown), sharey=True)), shown, strict=True
     ):
-        sizes = np.arange(1, len(found["test"]) + 1)
-        scale = found["test"][0]
+        sizes = np.arange(1, len(result["test"]) + 1)
+        scale = result["test"][0]
         for curve, color, label in (
-            (np.array(found["test"]) / scale, "black", "test error, relative"),
-            (np.array(found["bound"]) / 5.0, "tab:blue", "bound, divided by 5"),
+            (np.array(result["test"]) / scale, "black", "test error, relative"),
+            (np.array(result["bound"]) / 5.0, "tab:blue", "bound, divided by 5"),
         ):
             axes.plot(sizes, curve, color=color, label=label)
             axes.axvline(sizes[curve.argmin()], color=color, ls=":")

@@ -77,7 +77,7 @@ def one_repeat(size: int, repeat: int, methods: list[str]) -> dict[str, Any]:
     bunch = datasets.load("mushrooms")
     train, test = rows_of(size, repeat)
     X, y = bunch.data[train], bunch.target[train]
-    found = {"KMP": _pursuit(X, y), "SVM": _machine(X, y)}
+    models = {"KMP": _pursuit(X, y), "SVM": _machine(X, y)}
     judged = {
         name: {
             "error": float(
@@ -85,7 +85,7 @@ def one_repeat(size: int, repeat: int, methods: list[str]) -> dict[str, Any]:
             ),
             "size": rivals.n_points(model),
         }
-        for name, model in found.items()
+        for name, model in models.items()
     }
     for name in methods:
         judged[name] = rivals.judged(name, X, y, bunch.data[test], bunch.target[test])
@@ -152,25 +152,25 @@ def _repeats(size: int, results: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _rows(
     size: int, published: Published, repeats: list[dict[str, Any]]
 ) -> Iterator[Row]:
-    known = {
+    figures = {
         "KMP": (published.kmp, published.kmp_size),
         "SVM": (published.svm, published.svm_size),
     }
     for method in repeats[0]:
-        found = [r[method] for r in repeats if method in r]
-        errors = np.array([result["error"] for result in found])
+        measured = [r[method] for r in repeats if method in r]
+        errors = np.array([result["error"] for result in measured])
         # As many training and test sets as Delve's, but different ones: the variance
         # counts twice.
-        n_published = layout(size)[0] if method in known else None
+        n_published = layout(size)[0] if method in figures else None
         mean, error = mean_and_error(100.0 * errors, n_published)
-        printed, points = known.get(method, (None, None))
+        printed, points = figures.get(method, (None, None))
         yield Row(
             f"{size} rows, {method}",
             "test error, %",
             mean,
             error,
             printed,
-            float(np.mean([result["size"] for result in found])),
+            float(np.mean([result["size"] for result in measured])),
             points,
             WHY,
         )

@@ -54,13 +54,13 @@ def wrong_areas(n_points: int, seeds: list[int], resolution: int) -> dict[str, A
     """Measure the share of the frame that is not classified as by the best line."""
     _, places = _grid(resolution)
     truth = places[:, 1] > SLOPE * places[:, 0]
-    found: dict[str, list[float]] = {name: [] for name in PLANE_MODELS}
+    areas: dict[str, list[float]] = {name: [] for name in PLANE_MODELS}
     for seed in seeds:
         X, y = bands(n_points, seed)
         for name, make in PLANE_MODELS.items():
             wrong = make().fit(X, y).predict(places) != truth
-            found[name].append(100.0 * float(wrong.mean()))
-    return {"n_points": n_points, "seeds": list(seeds), "wrong": found}
+            areas[name].append(100.0 * float(wrong.mean()))
+    return {"n_points": n_points, "seeds": list(seeds), "wrong": areas}
 
 
 def _figure_2_tasks(quick: bool) -> list[Task]:
@@ -73,26 +73,26 @@ def _figure_2_tasks(quick: bool) -> list[Task]:
 
 
 def _figure_2_report(results: Mapping[str, dict[str, Any]]) -> Report:
-    found = results["plane"]
+    result = results["plane"]
     rows = [
         Row(name, "area decided wrongly, %", *mean_and_error(areas))
-        for name, areas in found["wrong"].items()
+        for name, areas in result["wrong"].items()
     ]
     note = (
         "The paper's points are not given: here two bands on both sides of a straight "
-        f"line, {found['n_points']} points each, {len(found['seeds'])} draws, of which "
-        "the picture shows the first. The area is that of the frame on the wrong side "
-        "of that line. The figure has no numbers to compare with."
+        f"line, {result['n_points']} points each, {len(result['seeds'])} draws, of "
+        "which the picture shows the first. The area is that of the frame on the wrong "
+        "side of that line. The figure has no numbers to compare with."
     )
 
     def draw(figure: Any) -> None:
-        _draw_surfaces(figure, found)
+        _draw_surfaces(figure, result)
 
     return Report(rows, [note], draw)
 
 
-def _draw_surfaces(figure: Any, found: dict[str, Any]) -> None:
-    X, y = bands(found["n_points"], found["seeds"][0])
+def _draw_surfaces(figure: Any, result: dict[str, Any]) -> None:
+    X, y = bands(result["n_points"], result["seeds"][0])
     steps, places = _grid(301)
     figure.set_size_inches(10, 4)
     panels = figure.subplots(1, 3, sharey=True)
@@ -105,7 +105,7 @@ def _draw_surfaces(figure: Any, found: dict[str, Any]) -> None:
         for c, color, marker in ((0, "C0", "o"), (1, "C1", "s")):
             axes.plot(*X[y == c].T, marker, color=color, mec="black", ms=5)
         axes.set(title=name, xlim=FRAME, ylim=FRAME, aspect="equal")
-        axes.set_xlabel(f"{found['wrong'][name][0]:.1f} % of the area decided wrongly")
+        axes.set_xlabel(f"{result['wrong'][name][0]:.1f} % of the area decided wrongly")
     panels[0].legend(loc="upper left", fontsize="small")
 
 

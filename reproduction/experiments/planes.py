@@ -28,7 +28,7 @@ VARIANTS |= {"pre-fitting": "KMP pre-fitting"}
 
 def three_variants(n_draws: int, n_test: int) -> dict[str, Any]:
     """Return the sizes, training and test errors of all models on many draws."""
-    found: dict[str, list[list[int]]] = {}
+    counts: dict[str, list[list[int]]] = {}
     for seed in range(n_draws):
         X, y = datasets.make_interlocked(POINTS, noise=NOISE, random_state=seed)
         Xt, yt = datasets.make_interlocked(
@@ -37,8 +37,10 @@ def three_variants(n_draws: int, n_test: int) -> dict[str, Any]:
         for name, model in _models(X, y, with_defaults=True).items():
             n_wrong = int(np.sum(model.predict(X) != y))
             n_wrong_test = int(np.sum(model.predict(Xt) != yt))
-            found.setdefault(name, []).append([_n_points(model), n_wrong, n_wrong_test])
-    return {"n_test": n_test, "models": found}
+            counts.setdefault(name, []).append(
+                [_n_points(model), n_wrong, n_wrong_test]
+            )
+    return {"n_test": n_test, "models": counts}
 
 
 def one_draw(size: int) -> dict[str, Any]:
@@ -96,10 +98,10 @@ def _figure_6_tasks(quick: bool) -> list[Task]:
 def _figure_6_report(results: Mapping[str, dict[str, Any]]) -> Report:
     rows, notes = [], []
     if "draws" in results:
-        found = results["draws"]
-        for name, draws in found["models"].items():
-            rows += _draw_rows(name, np.array(draws), found["n_test"])
-        notes = _figure_6_notes(found["models"])
+        result = results["draws"]
+        for name, draws in result["models"].items():
+            rows += _draw_rows(name, np.array(draws), result["n_test"])
+        notes = _figure_6_notes(result["models"])
     if "picture" not in results:
         return Report(rows, notes)
     shown = results["picture"]
@@ -199,13 +201,13 @@ def far_clusters(n_draws: int) -> dict[str, Any]:
 def lines(seed: int) -> dict[str, Any]:
     """Return the lines of one draw: slopes in both inputs, and the constant."""
     X, y = datasets.make_far_cluster(random_state=seed)
-    found = {}
+    coefficients = {}
     for name, make in list(LINES.items())[:3]:
         model = make().fit(X, y)
         # Recover the linear function from its values at three points.
         f = model.decision_function(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-        found[name] = [float(f[1] - f[0]), float(f[2] - f[0]), float(f[0])]
-    return {"X": X.tolist(), "y": y.tolist(), "lines": found}
+        coefficients[name] = [float(f[1] - f[0]), float(f[2] - f[0]), float(f[0])]
+    return {"X": X.tolist(), "y": y.tolist(), "lines": coefficients}
 
 
 def _figure_7_tasks(quick: bool) -> list[Task]:

@@ -51,13 +51,13 @@ def measure_reduced(
     X, y = digits.everything()
     test = (digits.X_test, digits.y_test)
     fitted = machines.OneVersusRest(**machine).fit(X, y)
-    kept = fitted.support
-    few = (X[kept], y[kept])
+    support = fitted.support
+    few = (X[support], y[support])
     fixed = {key: _fixed(key, params).fit(*few) for key, params in published.items()}
-    auto = {key: model.fit(X, y) for key, model in _automatic(kept).items()}
+    auto = {key: model.fit(X, y) for key, model in _automatic(support).items()}
     return {
         "n_rows": len(y),
-        "n_support": len(kept),
+        "n_support": len(support),
         "n_test": len(digits.y_test),
         "machine_errors": _wrong(fitted, test),
         "neighbor_errors": int(neighbor_mistakes(few, test, 1)[0]),
@@ -75,11 +75,11 @@ def _fixed(method: str, params: Params) -> Any:
     return CKNNClassifier(params["K"], loo_samples=0)
 
 
-def _automatic(kept: Any) -> dict[str, Any]:
+def _automatic(support: Any) -> dict[str, Any]:
     """Return classifiers that keep these rows and choose by leave-one-out."""
     return {
-        "HKNN": HKNNClassifier("auto", "auto", reference=kept),
-        "CKNN": CKNNClassifier("auto", reference=kept),
+        "HKNN": HKNNClassifier("auto", "auto", reference=support),
+        "CKNN": CKNNClassifier("auto", reference=support),
     }
 
 
@@ -114,50 +114,50 @@ def _tasks(quick: bool) -> list[Task]:
 
 
 def _report(results: Mapping[str, dict[str, Any]]) -> Report:
-    found = results["support vectors"]
-    rows = [*_published_rows(found), *_own_rows(found)]
-    notes = [_support_note(found), _lowest_note(found)]
+    result = results["support vectors"]
+    rows = [*_published_rows(result), *_unpublished_rows(result)]
+    notes = [_support_note(result), _lowest_note(result)]
     return Report(rows, notes, dots(rows, "test error, %"))
 
 
-def _published_rows(found: dict[str, Any]) -> Iterator[Row]:
-    is_whole = found["n_test"] == SIZES["mnist"][2]
+def _published_rows(result: dict[str, Any]) -> Iterator[Row]:
+    is_whole = result["n_test"] == SIZES["mnist"][2]
     for key, (_, figure) in PUBLISHED.items():
         yield Row(
-            labeled(key, found["published"][key], "as published"),
+            labeled(key, result["published"][key], "as published"),
             "test error, %",
-            percent(found["test_errors"][key], found["n_test"]),
+            percent(result["test_errors"][key], result["n_test"]),
             published=figure,
-            size=found["n_support"],
+            size=result["n_support"],
             published_size=PUBLISHED_SUPPORT,
             why=WHY if is_whole else FEWER,
         )
 
 
-def _own_rows(found: dict[str, Any]) -> Iterator[Row]:
+def _unpublished_rows(result: dict[str, Any]) -> Iterator[Row]:
     errors = {
-        labeled(key, params, "by leave-one-out"): found["leave_one_out_errors"][key]
-        for key, params in found["by_leave_one_out"].items()
+        labeled(key, params, "by leave-one-out"): result["leave_one_out_errors"][key]
+        for key, params in result["by_leave_one_out"].items()
     }
-    errors["nearest neighbor"] = found["neighbor_errors"]
-    errors["the SVM itself"] = found["machine_errors"]
+    errors["nearest neighbor"] = result["neighbor_errors"]
+    errors["the SVM itself"] = result["machine_errors"]
     for label, wrong in errors.items():
-        error = percent(wrong, found["n_test"])
-        yield Row(label, "test error, %", error, size=found["n_support"])
+        error = percent(wrong, result["n_test"])
+        yield Row(label, "test error, %", error, size=result["n_support"])
 
 
-def _support_note(found: dict[str, Any]) -> str:
+def _support_note(result: dict[str, Any]) -> str:
     return (
-        f"{found['n_support']} of {found['n_rows']} training rows are support vectors "
-        "of one of the ten one-versus-rest machines (published: "
+        f"{result['n_support']} of {result['n_rows']} training rows are support "
+        "vectors of one of the ten one-versus-rest machines (published: "
         f"{PUBLISHED_SUPPORT} of 60000)."
     )
 
 
-def _lowest_note(found: dict[str, Any]) -> str:
+def _lowest_note(result: dict[str, Any]) -> str:
     lowest = ", ".join(
-        f"{percent(errors, found['n_test']):.2f} % ({key})"
-        for key, errors in found["lowest_on_test"].items()
+        f"{percent(errors, result['n_test']):.2f} % ({key})"
+        for key, errors in result["lowest_on_test"].items()
     )
     return (
         "The paper chose K and λ on the test set, for want of validation rows. The "

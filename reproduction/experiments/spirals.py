@@ -15,7 +15,7 @@ from pursuit._threads import limited
 from pursuit.datasets import make_spiral, spiral_log_density
 from reproduction.experiment import Experiment, Report, Row, Task
 from reproduction.protocols.splits import mean_and_error
-from reproduction.reporting import dots, labeled, said
+from reproduction.reporting import dots, labeled, parameter_text
 
 CODE_VERSION = 1
 
@@ -154,11 +154,11 @@ def _table_report(results: Mapping[str, dict[str, Any]]) -> Report:
     for name, (params, figure) in PUBLISHED.items():
         for key, label in (
             ("chosen", "by validation"),
-            ("published", f"{said(params)}, as published"),
+            ("published", f"{parameter_text(params)}, as published"),
         ):
             rows.append(_row(f"{name} ({label})", values[f"{name}, {key}"], figure))
-    own = {
-        f"MParzen, d 1 ({said(MISPRINT)}, as printed)": "misprint",
+    unpublished = {
+        f"MParzen, d 1 ({parameter_text(MISPRINT)}, as printed)": "misprint",
         "KernelDensity (by validation)": "KernelDensity",
         "GaussianMixture (by validation)": "GaussianMixture",
         "ParzenWindows()": "ParzenWindows()",
@@ -166,7 +166,7 @@ def _table_report(results: Mapping[str, dict[str, Any]]) -> Report:
         "LocalGaussianDensity(normalize=True)": "LocalGaussianDensity(normalize=True)",
         "the true density": "truth",
     }
-    rows += [_row(label, values[key], None) for label, key in own.items()]
+    rows += [_row(label, values[key], None) for label, key in unpublished.items()]
     shown = [row for row in rows if "as printed" not in row.label]
     notes = list(_table_notes(draws, values))
     return Report(rows, notes, dots(shown, "test ANLL, nats"))
@@ -190,12 +190,13 @@ def _table_notes(
     for name, (params, _) in PUBLISHED.items():
         parts = []
         for key in params:
-            found = sorted(draw["chosen"][name][key] for draw in draws)
-            parts.append(f"{said({key: found[0]})} to {found[-1]:g}")
+            chosen = sorted(draw["chosen"][name][key] for draw in draws)
+            parts.append(f"{parameter_text({key: chosen[0]})} to {chosen[-1]:g}")
         anll = values[f"{name}, chosen"]
         yield (
             f"{name}: validation chose {', '.join(parts)} (published: "
-            f"{said(params)}); test ANLL from {anll.min():.3f} to {anll.max():.3f}."
+            f"{parameter_text(params)}); test ANLL from {anll.min():.3f} to "
+            f"{anll.max():.3f}."
         )
     yield (
         "σ of MParzen with d 1 is printed as 0.09, which is worse than Parzen by far: "
@@ -232,20 +233,20 @@ def _levels(
     steps = np.linspace(-SIDE, SIDE, resolution)
     places = np.array(np.meshgrid(steps, steps)).reshape(2, -1).T
     cell = (steps[1] - steps[0]) ** 2
-    found = {}
+    models = {}
     for name, grid in grids.items():
         params = choose(name, X, X_valid, grid)
         model = _model(name, params).fit(X)
-        found[name] = {
+        models[name] = {
             "params": params,
             "area": cell * int((model.score_samples(places) > 0).sum()),
             "share": 100.0 * float((model.score_samples(X_test) > 0).mean()),
         }
-    found["truth"] = {
+    models["truth"] = {
         "area": cell * int((spiral_log_density(places) > 0).sum()),
         "share": 100.0 * float((spiral_log_density(X_test) > 0).mean()),
     }
-    return {"models": found}
+    return {"models": models}
 
 
 def _figure_tasks(quick: bool) -> list[Task]:
@@ -256,34 +257,34 @@ def _figure_tasks(quick: bool) -> list[Task]:
 
 
 def _figure_report(results: Mapping[str, dict[str, Any]]) -> Report:
-    found = results["levels"]
+    result = results["levels"]
     rows = []
-    for name, values in found["models"].items():
+    for name, values in result["models"].items():
         label = "the true density"
         if "params" in values:
             label = labeled(name, values["params"])
         rows.append(Row(label, "area where it is above 1", values["area"], digits=3))
         rows.append(Row(label, "new points there, %", values["share"], digits=1))
     note = (
-        f"One draw of {found['sizes'][0]} points, parameters by validation. The figure "
-        "gives no numbers: measured are the area that is painted, and how many of "
-        f"{found['sizes'][2]} new points fall into it. The better density needs less "
-        "area for more points."
+        f"One draw of {result['sizes'][0]} points, parameters by validation. The "
+        "figure gives no numbers: measured are the area that is painted, and how many "
+        f"of {result['sizes'][2]} new points fall into it. The better density needs "
+        "less area for more points."
     )
 
     def draw(figure: Any) -> None:
-        _draw_levels(figure, found)
+        _draw_levels(figure, result)
 
     return Report(rows, [note], draw)
 
 
-def _draw_levels(figure: Any, found: dict[str, Any]) -> None:
-    X, _, _ = _parts(found["seed"], found["sizes"])
+def _draw_levels(figure: Any, result: dict[str, Any]) -> None:
+    X, _, _ = _parts(result["seed"], result["sizes"])
     figure.set_size_inches(8.6, 9)
     panels = figure.subplots(2, 2)
     whole = (-SIDE, SIDE, -SIDE, SIDE)
     for column, name in enumerate(SHOWN):
-        params = found["models"][name]["params"]
+        params = result["models"][name]["params"]
         model = _model(name, params).fit(X)
         for row, box in enumerate((whole, ZOOM)):
             axes = panels[row, column]

@@ -147,26 +147,26 @@ def _methods(protocol: Protocol) -> list[str]:
     return [method for method in METHODS if method not in left_out]
 
 
-Found = dict[str, dict[str, list[dict[str, Any]]]]
+BySet = dict[str, dict[str, list[dict[str, Any]]]]
 
 
 def _report(results: Mapping[str, dict[str, Any]]) -> Report:
-    found: Found = {}
+    by_set: BySet = {}
     for task, result in results.items():
         name, _, method = task.split("/")
-        found.setdefault(name, {}).setdefault(method, []).append(result)
-    for methods in found.values():
+        by_set.setdefault(name, {}).setdefault(method, []).append(result)
+    for methods in by_set.values():
         if DEFAULT in methods and LAPLACIAN in methods:
             pairs = zip(methods[DEFAULT], methods[LAPLACIAN], strict=True)
             methods[TUNED] = [_better(*pair) for pair in pairs]
     rows = [
         row
-        for name, methods in found.items()
+        for name, methods in by_set.items()
         for method in SHOWN
         if method in methods
         for row in _rows_of(name, method, methods[method])
     ]
-    return Report(rows, _notes(found), lambda figure: _draw(figure, found))
+    return Report(rows, _notes(by_set), lambda figure: _draw(figure, by_set))
 
 
 def _better(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -196,10 +196,10 @@ def _points(splits: Sequence[dict[str, Any]]) -> float:
     return max(_mean(splits, "size"), 1.0)
 
 
-def _notes(found: Found) -> list[str]:
+def _notes(by_set: BySet) -> list[str]:
     notes = [NOTE]
     for is_class, kind in ((True, "classification"), (False, "regression")):
-        sets = {n: m for n, m in found.items() if SETS[n].is_class is is_class}
+        sets = {n: m for n, m in by_set.items() if SETS[n].is_class is is_class}
         for method in SHOWN:
             if method != MACHINE and (line := _summary(sets, method, kind)):
                 notes.append(line)
@@ -223,7 +223,7 @@ NOTE = (
 )
 
 
-def _summary(sets: Found | Mapping[str, Any], method: str, kind: str) -> str:
+def _summary(sets: BySet | Mapping[str, Any], method: str, kind: str) -> str:
     """Return a sentence on how often a method is as good as the machine, and sizes."""
     both = [m for m in sets.values() if method in m and MACHINE in m]
     if not both:
@@ -256,11 +256,11 @@ def _mean_too(ratios: Sequence[float], digits: int) -> str:
     return f"; geometric mean {geometric_mean(ratios):.{digits}f}"
 
 
-def _draw(figure: Any, found: Found) -> None:
+def _draw(figure: Any, by_set: BySet) -> None:
     figure.set_size_inches(8, 5.5)
     axes = figure.subplots()
     for method in (DEFAULT, TUNED, RVM):
-        both = [m for m in found.values() if method in m and MACHINE in m]
+        both = [m for m in by_set.values() if method in m and MACHINE in m]
         x = [_points(m[method]) / _points(m[MACHINE]) for m in both]
         y = [
             _mean(m[method], "error") / max(_mean(m[MACHINE], "error"), 1e-4)

@@ -116,17 +116,17 @@ def published_methods(name: str, split: int, sigma: float) -> dict[str, Any]:
     train, test = rows.train, rows.test
     parts = _Parts(X[train], y[train], X[rows.validation], y[rows.validation])
     gamma = 1.0 / sigma**2
-    found: dict[str, Any] = {"n_train": len(train), "n_test": len(test)}
+    result: dict[str, Any] = {"n_train": len(train), "n_test": len(test)}
     machine = _machine(parts, gamma)
-    found["SVM"] = [
+    result["SVM"] = [
         float(np.mean(machine.predict(X[test]) != y[test])),
         int(machine.n_support_.sum()),
     ]
     for method in METHODS[1:]:
         model = _pursuit(method, parts, gamma)
         wrong = float(np.mean(model.predict(X[test]) != y[test]))
-        found[method] = [wrong, model.n_support_]
-    return found
+        result[method] = [wrong, model.n_support_]
+    return result
 
 
 @dataclass(frozen=True)

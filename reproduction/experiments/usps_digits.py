@@ -168,20 +168,20 @@ def _tasks(quick: bool) -> list[Task]:
 
 
 def _report(results: Mapping[str, dict[str, Any]]) -> Report:
-    found = {d: results[f"digit {d}"] for d in range(10) if f"digit {d}" in results}
+    by_digit = {d: results[f"digit {d}"] for d in range(10) if f"digit {d}" in results}
     rows = []
     for method, published in TABLE.items():
-        for d, errors in found.items():
+        for d, errors in by_digit.items():
             rows.append(
                 _row(f"{method}, digit {d}", errors[method], published[d], method)
             )
-        if len(found) == 10:
-            total = sum(errors[method] for errors in found.values())
+        if len(by_digit) == 10:
+            total = sum(errors[method] for errors in by_digit.values())
             rows.append(_row(f"{method}, all ten", total, sum(published), method))
     for method in TODAY:
         if method in results:
             rows += _todays_rows(method, results[method])
-    return Report(rows, _notes(found), lambda figure: _draw(figure, found))
+    return Report(rows, _notes(by_digit), lambda figure: _draw(figure, by_digit))
 
 
 def _row(label: str, ours: int, published: int, method: str) -> Row:
@@ -195,24 +195,24 @@ def _row(label: str, ours: int, published: int, method: str) -> Row:
     )
 
 
-def _todays_rows(method: str, found: Mapping[str, Any]) -> list[Row]:
-    summed = float(sum(found["against the others"]))
+def _todays_rows(method: str, result: Mapping[str, Any]) -> list[Row]:
+    summed = float(sum(result["against the others"]))
     return [
         Row(
             method,
             "digit against the others, summed",
             summed,
-            size=found["size"],
+            size=result["size"],
             digits=0,
         ),
-        Row(method, "errors, ten classes", float(found["ten classes"]), digits=0),
-        Row(method, "seconds, choice and fit", found["seconds"], digits=1),
+        Row(method, "errors, ten classes", float(result["ten classes"]), digits=0),
+        Row(method, "seconds, choice and fit", result["seconds"], digits=1),
     ]
 
 
-def _notes(found: Mapping[int, dict[str, Any]]) -> list[str]:
-    sizes = ", ".join(str(errors["size"]) for errors in found.values())
-    printed = ", ".join(str(SIZES[d]) for d in found)
+def _notes(by_digit: Mapping[int, dict[str, Any]]) -> list[str]:
+    sizes = ", ".join(str(errors["size"]) for errors in by_digit.values())
+    printed = ", ".join(str(SIZES[d]) for d in by_digit)
     note = (
         "Images smoothed by a Gaussian of 0.75 pixel, kernel exp(-d²/(0.3·256)), C = "
         f"{MACHINE_C:g}. Our machines keep {sizes} support vectors, the published ones "
@@ -222,24 +222,24 @@ def _notes(found: Mapping[int, dict[str, Any]]) -> list[str]:
         "others are counted from these answers. Their seconds are of the processor, "
         "with one thread for each."
     )
-    if not found:
+    if not by_digit:
         return [note]
-    mean = round(np.mean([errors["SVM"] for errors in found.values()]))
+    mean = round(np.mean([errors["SVM"] for errors in by_digit.values()]))
     return [note, chance("A digit by the SVM, in the mean", mean, 2007)]
 
 
-def _draw(figure: Any, found: Mapping[int, dict[str, Any]]) -> None:
+def _draw(figure: Any, by_digit: Mapping[int, dict[str, Any]]) -> None:
     figure.set_size_inches(10, 5.6)
     panels = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
     for axes, (method, published) in zip(panels, TABLE.items(), strict=True):
-        digits = list(found)
+        digits = list(by_digit)
         axes.bar(
             np.array(digits) - 0.2,
             [published[d] for d in digits],
             0.4,
             label="published",
         )
-        ours = [found[d][method] for d in digits]
+        ours = [by_digit[d][method] for d in digits]
         axes.bar(np.array(digits) + 0.2, ours, 0.4, label="ours")
         axes.set_title(method)
         axes.set_xticks(digits)

@@ -155,12 +155,12 @@ def fit(
     """
     classes = np.unique(y)
     columns = columns or Columns(X, sigma)
-    found = [_solve(columns, np.where(y == c, 1.0, -1.0), C) for c in classes]
-    support = np.unique(np.concatenate([rows for rows, _, _ in found]))
+    solutions = [_solve(columns, np.where(y == c, 1.0, -1.0), C) for c in classes]
+    support = np.unique(np.concatenate([rows for rows, _, _ in solutions]))
     coefficients = np.zeros((len(support), len(classes)))
-    for c, (rows, values, _) in enumerate(found):
+    for c, (rows, values, _) in enumerate(solutions):
         coefficients[np.searchsorted(support, rows), c] = values
-    intercepts = np.array([b for _, _, b in found])
+    intercepts = np.array([b for _, _, b in solutions])
     return Machines(classes, support, X[support], coefficients, intercepts, sigma)
 
 
@@ -221,10 +221,10 @@ def choose(
     Ties go to the smallest C, then to the largest width.
     """
     (X, y), (X_valid, y_valid) = train, validation
-    found = []
+    trials = []
     for sigma in sigmas:
         columns = Columns(X, sigma)
         for C in Cs:
             wrong = fit(X, y, sigma, C, columns).predict(X_valid) != y_valid
-            found.append({"sigma": sigma, "C": C, "errors": int(wrong.sum())})
-    return sorted(found, key=lambda r: (r["errors"], r["C"], -r["sigma"]))
+            trials.append({"sigma": sigma, "C": C, "errors": int(wrong.sum())})
+    return sorted(trials, key=lambda r: (r["errors"], r["C"], -r["sigma"]))

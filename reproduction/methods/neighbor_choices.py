@@ -117,8 +117,8 @@ def choose_neighbors(train: Labeled, valid: Labeled, published: Params) -> Choic
     """Choose the K of KNN; ties go to the smallest."""
     wrong = neighbor_mistakes(train, valid, MOST_VOTES)
     best = int(wrong.argmin())
-    at = _at(wrong, published["K"])
-    return Choice({"K": best + 1}, int(wrong[best]), at, wrong.tolist())
+    at_published = _at(wrong, published["K"])
+    return Choice({"K": best + 1}, int(wrong[best]), at_published, wrong.tolist())
 
 
 def choose_hyperplanes(
@@ -130,8 +130,8 @@ def choose_hyperplanes(
     j, k = table.best()
     params = {"K": int(table.n_neighbors[k]), "penalty": float(penalties[j])}
     row = list(penalties).index(published["penalty"])
-    at = _at(wrong[row], published["K"])
-    return Choice(params, int(wrong[j, k]), at, wrong.tolist())
+    at_published = _at(wrong[row], published["K"])
+    return Choice(params, int(wrong[j, k]), at_published, wrong.tolist())
 
 
 def choose_hulls(train: Labeled, valid: Labeled, published: Params) -> Choice:
@@ -139,8 +139,8 @@ def choose_hulls(train: Labeled, valid: Labeled, published: Params) -> Choice:
     table = hull_mistakes(train, valid, MOST)
     wrong = np.rint(table.errors[0] * table.n_samples).astype(int)
     best = int(wrong.argmin())
-    at = _at(wrong, published["K"])
-    return Choice({"K": best + 1}, int(wrong[best]), at, wrong.tolist())
+    at_published = _at(wrong, published["K"])
+    return Choice({"K": best + 1}, int(wrong[best]), at_published, wrong.tolist())
 
 
 def choose_machine(
@@ -154,10 +154,12 @@ def choose_machine(
     """Choose σ and C with machines fitted to the first ``n_rows`` training rows."""
     X, y = train
     trials = machines.choose((X[:n_rows], y[:n_rows]), valid, sigmas, Cs)
-    of = {(t["sigma"], t["C"]): t["errors"] for t in trials}
+    errors = {(t["sigma"], t["C"]): t["errors"] for t in trials}
     params = {"sigma": trials[0]["sigma"], "C": trials[0]["C"]}
-    at = of.get((published["sigma"], published["C"]))
-    return Choice(params, of[trials[0]["sigma"], trials[0]["C"]], at, trials)
+    at_published = errors.get((published["sigma"], published["C"]))
+    return Choice(
+        params, errors[trials[0]["sigma"], trials[0]["C"]], at_published, trials
+    )
 
 
 CHOICES: dict[str, Callable[..., Choice]] = {

@@ -1,7 +1,7 @@
 """Pursuits as in the thesis, with the constant as one more candidate.
 
 The estimators add a constant that is always present. In the thesis it must be chosen
-like any other atom: only so were its tables reproduced in experiments.
+like any other atom: its tables were reproduced only in this way.
 """
 
 from __future__ import annotations

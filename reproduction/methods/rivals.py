@@ -37,7 +37,7 @@ NEIGHBORS = (1, 3, 5, 7, 9, 11, 15, 21, 31)
 N_FOLDS = 5
 # Number of rows from which the median distance is computed.
 MEDIAN_ROWS = 1000
-# What is said of an action during which the clock did not move: never 0.
+# Seconds of an action during which the clock did not move: never 0.
 SHORTEST = time.get_clock_info("process_time").resolution
 
 
@@ -211,6 +211,6 @@ def timed(action: Callable[[], Any]) -> tuple[Any, float]:
     """
     with threadpool_limits(1):
         start = time.process_time()
-        found = action()
+        result = action()
         seconds = time.process_time() - start
-    return found, max(seconds, SHORTEST)
+    return result, max(seconds, SHORTEST)

@@ -80,9 +80,9 @@ class Problem:
 
 def problem(name: str, split: int, protocol: Protocol) -> Problem:
     """Return one split of a data set, independent of other runs."""
-    X, y, own = rows_of(name, protocol)
+    X, y, published = rows_of(name, protocol)
     seed = zlib.crc32(f"{name}{split}".encode())
-    train, test = _split(y, own, split, protocol, seed)
+    train, test = _split(y, published, split, protocol, seed)
     A, B = _dense(X[train]), _dense(X[test])
     if protocol.scale is None:
         scaler = StandardScaler().fit(A)
@@ -115,12 +115,12 @@ def rows_of(name: str, protocol: Protocol) -> tuple[Any, np.ndarray, list[Any]]:
 
 
 def _split(
-    y: np.ndarray, own: list[Any], split: int, protocol: Protocol, seed: int
+    y: np.ndarray, published: list[Any], split: int, protocol: Protocol, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    if len(own) > 1:
-        return own[split]
-    if own:
-        train, test = own[0]
+    if len(published) > 1:
+        return published[split]
+    if published:
+        train, test = published[0]
     else:
         n_train = min(2 * len(y) // 3, protocol.n_train)
         train, test = train_test_split(

@@ -30,7 +30,7 @@ demo: $(VENV)/.stamp-demo ## KMP beside a tuned SVM: a table and a picture
 	@$(BIN)/pursuit demo $(DEMO_ARGS)
 
 reproduce: $(VENV)/.stamp-compare ## the papers' tables and figures, into docs/reproduction
-	@$(BIN)/pursuit reproduce --output docs/reproduction $(REPRODUCE_ARGS)
+	@$(BIN)/python -m reproduction --output docs/reproduction $(REPRODUCE_ARGS)
 
 test: $(VENV)/.stamp-test ## the tests, without the slow ones
 	@$(BIN)/python -m pytest -q -n auto -m "not slow" $(PYTEST_ARGS)
@@ -51,7 +51,7 @@ format: $(VENV)/.stamp-lint ## rewrite the files in the common format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-types: $(VENV)/.stamp-lint ## mypy on src
+types: $(VENV)/.stamp-lint ## mypy on src and reproduction
 	@$(BIN)/mypy
 
 docs: $(VENV)/.stamp-docs ## the documentation, into build/docs
@@ -67,7 +67,7 @@ bench: $(VENV)/.stamp-test ## the benchmarks, one script after the other
 clean: ## remove what the targets made, except .venv
 	@rm -rf build dist docs/generated docs/gallery .coverage \
 	    .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	@find src tests examples benchmarks docs -type d -name __pycache__ \
+	@find src tests examples benchmarks reproduction docs -type d -name __pycache__ \
 	    -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove .venv too

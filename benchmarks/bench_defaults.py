@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -34,7 +35,9 @@ from sklearn.model_selection import (
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
-from pursuit.reproduce.protocols import survey_sets
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reproduction.protocols import survey_sets
 
 C = [0.1, 1.0, 10.0, 100.0, 1000.0]
 WIDTHS = [1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0]  # times 1 / median squared distance
@@ -109,21 +112,21 @@ PLANS = {
 
 
 def problems(name: str, n_splits: int) -> Iterator[Problem]:
-    """The first splits of a set: its own where it has several, else seeded ones."""
+    """The first splits of a set: published if it has several, else seeded."""
     plan = PLANS[name]
-    _, _, own = survey_sets.rows_of(name, plan)
-    for k in range(min(n_splits, n_own_splits(own, plan) or n_splits)):
+    _, _, published = survey_sets.rows_of(name, plan)
+    for k in range(min(n_splits, n_published_splits(published, plan) or n_splits)):
         part = survey_sets.problem(name, k, plan)
         yield Problem(name, k, plan, part.X, part.y, part.X_test, part.y_test)
 
 
-def n_own_splits(own: list, plan: Plan) -> int | None:
+def n_published_splits(published: list, plan: Plan) -> int | None:
     """How many different splits there are; None: as many as one asks for."""
     if plan.max_splits is not None:
         return plan.max_splits
-    if len(own) == 1 and len(own[0][0]) <= plan.n_train:
+    if len(published) == 1 and len(published[0][0]) <= plan.n_train:
         return 1
-    return len(own) if len(own) > 1 else None
+    return len(published) if len(published) > 1 else None
 
 
 # The baseline

@@ -58,6 +58,15 @@ def test_wrong_usage(argv, capsys):
     assert "nonsense" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [[], ["--list"], ["table-9.3", "--quick"]])
+def test_reproduce_names_its_successor(words, capsys):
+    assert cli.main(["reproduce", *words]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("pursuit: error: ")
+    assert "make reproduce" in err
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize("name", [command.name for command in cli.COMMANDS])
 def test_every_command_explains_itself(name, capsys):
     with pytest.raises(SystemExit) as exit_info:

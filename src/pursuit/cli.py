@@ -20,7 +20,14 @@ from pathlib import Path
 
 from pursuit import __version__
 
-__all__ = ["COMMANDS", "Command", "CommandError", "UsageError", "main"]
+__all__ = [
+    "COMMANDS",
+    "Command",
+    "CommandError",
+    "UsageError",
+    "exit_status",
+    "main",
+]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
 OPTIONAL_PACKAGES = ("matplotlib", "tqdm", "pandas", "polars", "fastrvm")
@@ -46,24 +53,53 @@ class Command:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["reproduce"]:
+        return exit_status(_refuse_reproduce)
     parser = _parser()
-    args = parser.parse_args(argv)
+    args = parser.parse_args(words)
     if args.command is None:
         parser.print_help(sys.stderr)
         return 2
+    return exit_status(lambda: args.command.run(args))
+
+
+def exit_status(run: Callable[[], None], program: str = "pursuit") -> int:
+    """Run an action, print its error as one line, and return the exit status.
+
+    Parameters
+    ----------
+    run : callable
+        Action without arguments.
+    program : str, default="pursuit"
+        Name that stands before messages.
+
+    Returns
+    -------
+    status : int
+        0 after success, 2 after a `UsageError`, 1 after another `CommandError` or an
+        ``OSError``, 130 after Ctrl-C, 141 if the reader of the output has gone.
+    """
     try:
-        args.command.run(args)
+        run()
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print("pursuit: interrupted", file=sys.stderr)
+        print(f"{program}: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except (CommandError, OSError) as error:
-        print(f"pursuit: error: {_plain(error)}", file=sys.stderr)
+        print(f"{program}: error: {_plain(error)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     return 0
+
+
+def _refuse_reproduce() -> None:
+    raise UsageError(
+        "the reproduction is not in the package: run `make reproduce` in a clone of "
+        "the repository"
+    )
 
 
 def _plain(error: Exception) -> str:
@@ -109,95 +145,6 @@ def _run_demo(args: argparse.Namespace) -> None:
     from pursuit import demo
 
     demo.run(args.output, quick=args.quick)
-
-
-def _configure_reproduce(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments to run")
-    parser.add_argument("--list", action="store_true", help="list the experiments")
-    parser.add_argument("--all", action="store_true", help="run all experiments")
-    parser.add_argument(
-        "--page",
-        action="store_true",
-        help="run nothing: rewrite the page from the results in --output",
-    )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="run reduced versions, labeled as such: all within minutes",
-    )
-    parser.add_argument(
-        "--partial",
-        action="store_true",
-        help="run nothing: write the results of finished tasks, labeled as partial",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("build/reproduction"),
-        metavar="DIR",
-        help="folder of the results; the page is DIR.md (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        default=Path("build/reproduction-cache"),
-        metavar="DIR",
-        help="folder of the finished tasks (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--no-cache",
-        dest="cache",
-        action="store_const",
-        const=None,
-        help="compute everything, store nothing",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=_positive,
-        default=1,
-        metavar="N",
-        help="number of processes (default: 1, which uses all processors by threads)",
-    )
-
-
-def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
-    return number
-
-
-def _run_reproduce(args: argparse.Namespace) -> None:
-    from .reproduce import command
-
-    if args.list:
-        print("\n".join(command.listing()))
-        return
-    _check_names(args)
-    settings = command.Settings(
-        args.output, args.cache, args.quick, args.jobs, args.partial
-    )
-    names = None if args.all and not args.page else args.names
-    if failed := command.run(names, settings):
-        raise CommandError(f"not done: {', '.join(failed)}; see above")
-
-
-def _check_names(args: argparse.Namespace) -> None:
-    """Raise a UsageError unless it is clear which experiments are meant."""
-    from .reproduce import registry
-
-    if not (args.names or args.all or args.page):
-        raise UsageError("name experiments (--list shows them), or give --all")
-    if args.names and (args.all or args.page):
-        given = "--all" if args.all else "--page"
-        raise UsageError(f"{given} takes no names; got {', '.join(args.names)}")
-    try:
-        registry.find(args.names)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _configure_info(parser: argparse.ArgumentParser) -> None:
@@ -263,12 +210,6 @@ COMMANDS = (
         "compare kernel matching pursuit with a tuned support vector machine",
         _configure_demo,
         _run_demo,
-    ),
-    Command(
-        "reproduce",
-        "reproduce the papers' tables and figures and compare with the published ones",
-        _configure_reproduce,
-        _run_reproduce,
     ),
     Command(
         "info",

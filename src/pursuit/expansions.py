@@ -32,8 +32,8 @@ class Expansion:
 
     def __call__(self, X: Any) -> np.ndarray:
         """Return f at the rows of X, shape (n, n_outputs), in blocks of rows."""
-        n = X.shape[0]
-        out = np.tile(self.intercept, (n, 1))
+        out = np.empty((X.shape[0], len(self.intercept)))
+        out[:] = self.intercept
         if self.coef.shape[1]:
             for rows, G in value_blocks(self.functions, X):
                 out[rows] += G @ self.coef.T

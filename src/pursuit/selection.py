@@ -18,7 +18,7 @@ from ._parameters import (
     positive_number,
     probability,
 )
-from .bounds.paths import KINDS
+from .bounds.paths import KINDS, BoundRule, default_kind
 
 __all__ = ["CrossValidation", "FixedSize", "LeaveOneOut", "MinimalBound", "Validation"]
 
@@ -211,6 +211,11 @@ class MinimalBound(Selection):
             positive_number("alpha", self.alpha)
         probability("delta", self.delta)
         super().check()
+
+    def rule(self, is_class: bool) -> BoundRule:
+        """Return the bound to minimize."""
+        kind = default_kind(is_class) if self.kind == "auto" else self.kind
+        return BoundRule(kind, self.alpha, self.delta)
 
 
 class FixedSize(Selection):

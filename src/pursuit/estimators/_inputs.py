@@ -45,6 +45,8 @@ def _is_of_other_width(estimator: Any, X: Any) -> bool:
 
 def check_kind(data: Any, name: str) -> None:
     """Raise a ValueError if the data would be misread, or not read at all."""
+    if type(data) is np.ndarray and data.dtype.kind not in "mM":
+        return
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         raise ValueError(
             f"{name} is a masked array, whose mask would be ignored: leave the rows "

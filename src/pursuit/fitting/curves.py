@@ -108,7 +108,8 @@ class Watched:
 
     def __init__(self, pursuit: Steps, score: ScoreRows | None) -> None:
         self.pursuit = pursuit
-        self._score, self._scores = score, [0.0][:0]
+        self._score = score
+        self._scores: list[float] = []
         held_out = pursuit.problem.held_out
         self._rows = np.flatnonzero(held_out)
         self._weight = held_out[self._rows]
@@ -201,24 +202,14 @@ def shared_curves(
     """
     n_at_once = max(1, bench.n_at_once // max(1, len(folds)))
     curves: list[Curve] = []
-    for group in _batches(problems, n_at_once):
-        records: list[list[FoldErrors]] = [[] for _ in group]
-        tasks = [(i, p) for i, q in enumerate(group) for p in folds.hold_out(q)]
-        for batch in _batches(tasks, max(1, bench.n_at_once)):
-            pursuits = [Watched(bench.pursuit(problem), score) for _, problem in batch]
-            numbers = [i for i, _ in batch]
-            together = [
-                [p for p, j in zip(pursuits, numbers, strict=True) if i == j]
-                for i in set(numbers)
-                if numbers.count(i) == len(folds)
-            ]
-            is_whole = _run(bench, pursuits, together, patience)
-            for i, p in zip(numbers, pursuits, strict=True):
-                records[i].append(p.record())
-            if not is_whole:
-                begun = takewhile(lambda r: _have_begun(r, len(folds)), records)
-                raise Interrupted([*curves, *(_curve(r, patience) for r in begun)])
-        curves += [_curve(r, patience) for r in records]
+    for batch in _batches(problems, n_at_once):
+        tasks = [list(folds.hold_out(problem)) for problem in batch]
+        records, is_whole = _run_tasks(bench, tasks, patience, score)
+        if not is_whole:
+            records = list(takewhile(lambda r: _have_begun(r, len(folds)), records))
+        curves += [_curve(record, patience) for record in records]
+        if not is_whole:
+            raise Interrupted(curves)
     return curves
 
 
@@ -238,16 +229,45 @@ def separate_curves(
     records: list[list[FoldErrors]] = [[] for _ in problems]
     held_out = zip(*(folds.hold_out(problem) for problem in problems), strict=True)
     for weight, parts in zip(folds.weights, held_out, strict=True):
-        bench = bench_of(weight)
-        fold: list[FoldErrors] = []
-        for batch in _batches(parts, max(1, bench.n_at_once)):
-            pursuits = [Watched(bench.pursuit(problem), score) for problem in batch]
-            if not _run(bench, pursuits, [], patience):
-                raise Interrupted([_curve(r, patience) for r in records if r])
-            fold += [p.record() for p in pursuits]
+        fold, is_whole = _run_in_batches(bench_of(weight), parts, score)
+        if not is_whole:
+            raise Interrupted([_curve(r, patience) for r in records if r])
         for record, errors in zip(records, fold, strict=True):
             record.append(errors)
     return [_curve(record, patience) for record in records]
+
+
+def _run_tasks(
+    bench: Workbench,
+    tasks: list[list[Problem]],
+    patience: Patience,
+    score: ScoreRows | None,
+) -> tuple[list[list[FoldErrors]], bool]:
+    """Run the folds of several problems, or of one if these do not fit at once.
+
+    Return their errors, as far as they got, and whether nobody interrupted them.
+    """
+    if len(tasks) == 1 and len(tasks[0]) > bench.n_at_once:
+        # The folds do not know when the others stop improving.
+        fold, is_whole = _run_in_batches(bench, tasks[0], score)
+        return [fold], is_whole
+    groups = [[Watched(bench.pursuit(p), score) for p in task] for task in tasks]
+    is_whole = _run(bench, groups, patience)
+    return [[p.record() for p in group] for group in groups], is_whole
+
+
+def _run_in_batches(
+    bench: Workbench, problems: Sequence[Problem], score: ScoreRows | None
+) -> tuple[list[FoldErrors], bool]:
+    """Run as many pursuits at once as the memory allows, each to its end."""
+    records: list[FoldErrors] = []
+    for batch in _batches(problems, max(1, bench.n_at_once)):
+        pursuits = [Watched(bench.pursuit(problem), score) for problem in batch]
+        is_whole = _run(bench, [pursuits], None)
+        records += [p.record() for p in pursuits]
+        if not is_whole:
+            return records, False
+    return records, True
 
 
 def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
@@ -256,21 +276,20 @@ def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 
 
 def _run(
-    bench: Workbench,
-    pursuits: list[Watched],
-    together: list[list[Watched]],
-    patience: Patience,
+    bench: Workbench, groups: list[list[Watched]], patience: Patience | None
 ) -> bool:
     """Run pursuits; return False if the user interrupted them.
 
-    Those of a list in ``together`` stop once their mean error no longer falls.
+    With patience, those of a group stop once their mean error no longer falls.
     """
+    pursuits = [p for group in groups for p in group]
 
     def look(_: Sequence[Steps]) -> None:
         for p in pursuits:
             p.look()
-        for group in together:
-            _stop_when_hopeless(group, patience)
+        if patience is not None:
+            for group in groups:
+                _stop_when_hopeless(group, patience)
 
     run(bench.atoms, [p.pursuit for p in pursuits], look)
     return all(p.stop_reason != "interrupted" for p in pursuits)

@@ -8,11 +8,11 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from pursuit.bounds.paths import BoundRule
 from pursuit.engine.problem import Problem, Steps
 from pursuit.functions import Functions
 from pursuit.path import Path
 from pursuit.sample import Sample
+from pursuit.selection import Selection
 
 from .curves import CV_PATIENCE, Patience
 from .engines import Engines
@@ -94,30 +94,6 @@ class Grid:
 
 
 @dataclass(frozen=True, eq=False)
-class SizeRule:
-    """How the size is chosen.
-
-    Attributes
-    ----------
-    selection : {"cv", "validation", "loo", "bound", None}
-    tolerance : float or "1se"
-        As in :meth:`.Curve.best`.
-    patience : Patience
-        When "validation", "loo" and "bound" stop.
-    bound : BoundRule or None
-        Bound that "bound" minimizes.
-    score : Score or None
-        Score of held-out rows, used instead of the loss.
-    """
-
-    selection: str | None
-    tolerance: float | str
-    patience: Patience
-    bound: BoundRule | None
-    score: Score | None
-
-
-@dataclass(frozen=True, eq=False)
 class Plan:
     """The data and the resolved settings of a fit.
 
@@ -130,7 +106,10 @@ class Plan:
         The problem of all outputs on all rows; its ridge is not set.
     folds : Folds
         Rows to hold out; a single fold for one held-out part.
-    size : SizeRule
+    selection : Selection
+        How the size is chosen.
+    score : Score or None
+        Score of held-out rows, used instead of the loss.
     engines : Engines
     is_shared : bool
         Whether all outputs share one support.
@@ -140,20 +119,26 @@ class Plan:
     grid: Grid
     template: Problem
     folds: Folds
-    size: SizeRule
+    selection: Selection
+    score: Score | None
     engines: Engines
     is_shared: bool
 
     @property
     def chooses_size_on_path(self) -> bool:
         """Whether the errors along the final path choose the size."""
-        selection = self.size.selection
-        return selection in ("loo", "bound") or self.holds_out_of_model
+        return self.selection.word in ("loo", "bound") or self.holds_out_of_model
 
     @property
     def holds_out_of_model(self) -> bool:
         """Whether the final model leaves out the held-out part."""
-        return self.size.selection == "validation" and len(self.folds) > 0
+        return self.selection.word == "validation" and len(self.folds) > 0
+
+    @property
+    def patience(self) -> Patience:
+        """When the final path stops, if errors along it choose the size."""
+        n = self.selection.patience
+        return CV_PATIENCE if n is None else Patience(int(n))
 
     @property
     def patience_of_search(self) -> Patience:
@@ -162,10 +147,10 @@ class Plan:
         A model of all steps is compared by paths of all steps, and a held-out part
         chooses the size by these paths.
         """
-        if self.size.selection is None:
+        if self.selection.word is None:
             return Patience(steps=self.template.max_steps + 1)
-        is_validation = self.size.selection == "validation"
-        return self.size.patience if is_validation else CV_PATIENCE
+        is_validation = self.selection.word == "validation"
+        return self.patience if is_validation else CV_PATIENCE
 
     def problems(self, alpha: float, max_steps: int | None = None) -> list[Problem]:
         """Return the problem of all outputs, or one for each, with this ridge."""
@@ -186,7 +171,7 @@ class Plan:
         """Return the plan for some rows, atoms and folds."""
         sample, grid = self.sample.some(rows), self.grid.some(atoms)
         parts = [part[rows] for part in parts]
-        score, folds = self.size.score, self.folds
+        folds = self.folds
         return replace(
             self,
             sample=sample,
@@ -201,5 +186,5 @@ class Plan:
             folds=Folds.of(
                 parts, sample.weight, sample.sets, grid.atom_sets, folds.are_random
             ),
-            size=replace(self.size, score=None if score is None else score.some(rows)),
+            score=None if self.score is None else self.score.some(rows),
         )

@@ -130,7 +130,7 @@ def _pursue(
     on_round: OnRound | None,
 ) -> list[Watched]:
     steps = _new_pursuits(plan, problems, dictionary, bench)
-    score = plan.size.score if plan.holds_out_of_model else None
+    score = plan.score if plan.holds_out_of_model else None
     pursuits = [Watched(p, score) for p in steps]
     next_look = [0] * len(pursuits)
     total = sum(p.max_steps for p in problems)
@@ -166,8 +166,8 @@ def _new_pursuits(
         dictionary,
         plan.sample.X,
         problems,
-        needs_directions=plan.size.selection == "loo",
-        needs_values=plan.size.score is not None,
+        needs_directions=plan.selection.word == "loo",
+        needs_values=plan.score is not None,
     )
 
 
@@ -182,7 +182,7 @@ def _stop_if_impatient(
     is_due = p.stop_reason is None and p.n_steps >= next_look[place]
     if not is_due or not plan.chooses_size_on_path:
         return
-    if plan.size.selection == "bound":
+    if plan.selection.word == "bound":
         next_look[place] = p.n_steps + max(8, p.n_steps // 4)
     if has_lost_patience(plan, p):
         p.pursuit.stop_reason = "patience"

@@ -143,8 +143,8 @@ class Trial:
 
 def choose(plan: Plan) -> Choice:
     """Return the dictionary, ridge and sizes that held-out rows choose."""
-    grid, selection = plan.grid, plan.size.selection
-    max_steps, tolerance = plan.template.max_steps, plan.size.tolerance
+    grid, selection = plan.grid, plan.selection.word
+    max_steps, tolerance = plan.template.max_steps, plan.selection.tolerance
     # With a single held-out part and nothing to compare, no search is needed: the
     # final pursuit itself records the held-out error.
     if not len(plan.folds) or not (selection == "cv" or grid.has_choice):
@@ -167,7 +167,7 @@ def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
 
     If that is interrupted, the trial itself gives the sizes.
     """
-    tolerance, folds = plan.size.tolerance, plan.folds
+    tolerance, folds = plan.selection.tolerance, plan.folds
     furthest = [int(_FURTHER * curve.best()) + _MORE for curve in best.curves]
     problems = [
         replace(p, max_steps=min(p.max_steps, n))
@@ -179,7 +179,7 @@ def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
             weights = {**folds.keyed_weights, 0: plan.template.weight}
             dictionary = plan.grid.dictionaries[best.width]
             bench = _bench_of_folds(plan, dictionary, problems, weights)
-            curves = shared_curves(bench, problems, folds, score=plan.size.score)
+            curves = shared_curves(bench, problems, folds, score=plan.score)
     except Interrupted:
         warn(
             "The choice of a size was interrupted; the one that was best in the search "
@@ -359,7 +359,7 @@ def compare(plan: Plan, pairs: Pairs) -> Iterator[list[Trial]]:
 
 def _trials(plan: Plan, width: int, alphas: Sequence[float]) -> list[Trial]:
     """Return the trials of a width, with one curve for each problem and ridge."""
-    gamma, takes_last = plan.grid.dictionaries[width].gamma, plan.size.selection is None
+    gamma, takes_last = plan.grid.dictionaries[width].gamma, plan.selection.word is None
     problems = [p for alpha in alphas for p in plan.problems(alpha)]
     n = len(problems) // len(alphas)
 
@@ -379,7 +379,7 @@ def _trials(plan: Plan, width: int, alphas: Sequence[float]) -> list[Trial]:
 
 def _curves(plan: Plan, width: int, problems: list[Problem]) -> list[Curve]:
     """Return the held-out curves of problems that differ in output and ridge."""
-    folds, how = plan.folds, (plan.patience_of_search, plan.size.score)
+    folds, how = plan.folds, (plan.patience_of_search, plan.score)
     if plan.grid.relearn is None:
         dictionary, weights = plan.grid.dictionaries[width], folds.keyed_weights
         bench = _bench_of_folds(plan, dictionary, problems, weights)

@@ -7,6 +7,7 @@ import numpy as np
 from pursuit.bounds.paths import Training, bound_curve, positions_of
 from pursuit.engine.directions import DirectionSteps
 from pursuit.engine.problem import Steps
+from pursuit.selection import MinimalBound
 
 from .curves import Curve, Watched
 from .plan import Plan
@@ -15,40 +16,41 @@ from .plan import Plan
 def chosen_size(plan: Plan, p: Watched) -> tuple[int, int]:
     """Return the size chosen, and the one at which patience ended."""
     errors = _errors(plan, p)
-    seen = plan.size.patience.length(errors)
-    if plan.size.selection == "bound":
+    seen = plan.patience.length(errors)
+    if plan.selection.word == "bound":
         return int(np.argmin(errors[:seen])), seen - 1
     # One path has no standard errors over folds.
     curve = Curve(errors[:seen], np.zeros(seen))
-    return curve.best(plan.size.tolerance), seen - 1
+    return curve.best(plan.selection.tolerance), seen - 1
 
 
 def has_lost_patience(plan: Plan, p: Watched) -> bool:
     """Return whether a path has not improved for too long."""
     errors = _errors(plan, p)
-    return plan.size.patience.length(errors) < len(errors)
+    return plan.patience.length(errors) < len(errors)
 
 
 def _errors(plan: Plan, p: Watched) -> np.ndarray:
     """Return the errors, or bounds, at sizes 0, 1, ..."""
-    if plan.size.selection == "loo":
+    if plan.selection.word == "loo":
         assert isinstance(p.pursuit, DirectionSteps)
         return leave_one_out_errors(p.pursuit, plan.sample.counts)
-    if plan.size.selection == "bound":
+    if plan.selection.word == "bound":
         return _bounds(plan, p.pursuit)
     return p.errors
 
 
 def _bounds(plan: Plan, p: Steps) -> np.ndarray:
     """Return the bounds of the models so far, on the rows of positive weight."""
-    assert plan.size.bound is not None
+    assert isinstance(plan.selection, MinimalBound)
     path = p.path()
     counted = np.flatnonzero(p.problem.weight > 0)
     K = p.atoms.values(path.support)[:, counted].T
     rows = positions_of(plan.grid.dictionaries[0].rows[path.support], counted)
     Y = p.problem.Y[:, counted]
     training = Training(Y, rows, len(plan.grid.labels), plan.sample.is_class)
-    return bound_curve(path, K, training, plan.size.bound).values
+    rule = plan.selection.rule(plan.sample.is_class)
+    return bound_curve(path, K, training, rule).values
 
 
 def leave_one_out_errors(pursuit: DirectionSteps, counts: np.ndarray) -> np.ndarray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -88,7 +89,14 @@ class KernelFunctions(Centered):
         if not len(self):
             # Many kernels, all of scikit-learn's among them, refuse to see no points.
             return np.empty((X.shape[0], 0))
-        return self.kernel(X, self.points)
+        return self._at_points(X)
+
+    @cached_property
+    def _at_points(self) -> Callable[[Any], np.ndarray]:
+        return self.kernel.at(self.points)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k != "_at_points"}
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
         """Return the squared mean of k(x, x).

@@ -61,19 +61,23 @@ def paired_rows(X: Any, Y: Any) -> tuple[Rows, Rows]:
     """
     if sparse.issparse(X) or sparse.issparse(Y):
         # Moving the origin would destroy sparsity.
-        left = _rows(sparse.csr_array(X))
-        return left, left if Y is X else _rows(sparse.csr_array(Y))
-    center = _center(Y)
-    left = _rows(X - center)
-    return left, left if Y is X else _rows(Y - center)
+        left = rows_of(sparse.csr_array(X))
+        return left, left if Y is X else rows_of(sparse.csr_array(Y))
+    center = center_of(Y)
+    left = rows_of(X - center)
+    return left, left if Y is X else rows_of(Y - center)
 
 
-def _rows(points: Any) -> Rows:
+def rows_of(points: Any) -> Rows:
+    """Return points, moved to their origin, with their squared norms."""
     with np.errstate(over="ignore"):
-        return Rows(points, row_norms(points, squared=True))
+        if sparse.issparse(points):
+            return Rows(points, row_norms(points, squared=True))
+        return Rows(points, np.einsum("ij,ij->i", points, points))
 
 
-def _center(Y: np.ndarray) -> np.ndarray:
+def center_of(Y: np.ndarray) -> np.ndarray:
+    """Return the mean of dense rows, 0 in coordinates where it is too large."""
     with np.errstate(over="ignore", invalid="ignore"):
         center = Y.mean(axis=0) if len(Y) else np.zeros(Y.shape[1])
     return np.where(np.abs(center) < _LARGEST_CENTER, center, 0.0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pursuit._threads import allowed_threads, deal
 
-from ._base import Between, Kernel, check_out
-from .distances import Rows, paired_rows, squared_distances
+from ._base import Between, Kernel, as_points, check_out
+from .distances import Rows, center_of, paired_rows, rows_of, squared_distances
 from .exponential import exponentials
 
 _ALL = slice(None)
@@ -37,6 +38,25 @@ class Radial(Kernel):
 
     def _between(self, X: Any, Y: Any) -> Between:
         return RadialBetween(self, X, Y)
+
+    def at(self, Y: Any) -> Callable[[Any], np.ndarray]:
+        """Return the function of X that gives k(X, Y), and keeps the norms of Y."""
+        whole = super().at(Y)
+        Y = as_points(Y)
+        if sparse.issparse(Y):
+            return whole
+        center = center_of(Y)
+        right = rows_of(Y - center)
+
+        def evaluate(X: Any) -> np.ndarray:
+            if sparse.issparse(X) or X.shape[0] * len(right) > TILE * TILE:
+                return whole(X)
+            # One tile: no threads.
+            D = np.empty((X.shape[0], len(right)))
+            self._profile(squared_distances(rows_of(X - center), right, D))
+            return D
+
+        return evaluate
 
     def _diagonal(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0])

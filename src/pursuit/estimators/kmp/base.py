@@ -111,7 +111,7 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         self._set_path(path, result.sizes, functions)
         self.alpha_ = result.alpha
         self.gamma_ = result.dictionary.gamma
-        self.selection_ = plan.size.selection
+        self.selection_ = plan.selection.word
         self.stop_reason_ = REASONS[result.stop_reason]
         self.search_ = [trial.as_dict() for trial in result.trials]
         if reporter is not None:
@@ -388,7 +388,8 @@ class BaseKMP(CallbackSupport, RemovedParameters):
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f at the rows of X, shape (n, n_outputs)."""
-        check_is_fitted(self, "dual_coef_")
+        if not hasattr(self, "_expansion"):
+            check_is_fitted(self, "dual_coef_")
         return self._expansion(self._checked(X))
 
     def _staged(self, X: Any) -> Iterator[np.ndarray]:
@@ -458,7 +459,8 @@ def _path_attributes(
     ``functions`` are those of the path, in the order of its support.
     """
     support, coef, intercept = path.coefficients(sizes)
-    chosen = functions[_places(path.support, support)]
+    is_all = np.array_equal(support, path.support)
+    chosen = functions if is_all else functions[_places(path.support, support)]
     return {
         "path_": path,
         "n_iter_": len(path),

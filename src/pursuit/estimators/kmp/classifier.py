@@ -309,7 +309,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
             Values of the function of each class; for two classes those of one
             function, positive for ``classes_[1]``.
         """
-        return self._outputs.decide(self._values(X))
+        values = self._values(X)
+        return self._outputs.decide(values)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted classes.
@@ -324,7 +325,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        return self._outputs.predict(self._values(X))
+        values = self._values(X)
+        return self._outputs.predict(values)
 
     @available_unless(_lacks_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -343,7 +345,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         P : ndarray of shape (n_samples, n_classes)
             Rows sum to 1; columns in the order of ``classes_``.
         """
-        return self._outputs.probabilities(self._values(X))
+        values = self._values(X)
+        return self._outputs.probabilities(values)
 
     @available_unless(_lacks_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -359,7 +362,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         logarithms : ndarray of shape (n_samples, n_classes)
             Logarithms of :meth:`predict_proba`.
         """
-        return self._outputs.log_probabilities(self._values(X))
+        values = self._values(X)
+        return self._outputs.log_probabilities(values)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the function values of the models of sizes 1, 2, ... on the path.

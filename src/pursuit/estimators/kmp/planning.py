@@ -11,15 +11,14 @@ import numpy as np
 from pursuit._parameters import SMALLEST_POSITIVE, WHOLE, is_word
 from pursuit._quantiles import lower_quantile
 from pursuit._rows import row_digests
-from pursuit.bounds.paths import BoundRule, check_rule, default_kind
+from pursuit.bounds.paths import check_rule
 from pursuit.dictionaries import Dictionary
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE
 from pursuit.engine.problem import Problem
 from pursuit.estimators._splits import check_groups, held_out_parts
-from pursuit.fitting.curves import CV_PATIENCE, Patience
 from pursuit.fitting.engines import Engines
 from pursuit.fitting.folds import Folds, enough_folds
-from pursuit.fitting.plan import Grid, Plan, Score, SizeRule
+from pursuit.fitting.plan import Grid, Plan, Score
 from pursuit.functions import Functions
 from pursuit.losses import Loss
 from pursuit.methods import Redrawn
@@ -65,6 +64,7 @@ def make_plan(
     """
     settings.check_loss(loss)
     check_groups(settings.selection, groups)
+    _check_bound(settings.selection, sample, loss, is_shared)
     is_large = sample.n_distinct > CV_ROWS
     selection, n_distinct = settings.selection_on(is_large), sample.n_distinct
     sample = replace(sample, rows=_candidates(settings, sample))
@@ -86,13 +86,8 @@ def make_plan(
             backfit_every=int(settings.method.refit_every),
         ),
         folds=_folds(selection, sample, grid, groups),
-        size=SizeRule(
-            selection=selection.word,
-            tolerance=selection.tolerance,
-            patience=_patience(selection),
-            bound=_bound(selection, sample, loss, is_shared),
-            score=score,
-        ),
+        selection=selection,
+        score=score,
         engines=Engines(
             memory=settings.memory,
             dtype=settings.dtype,
@@ -237,25 +232,16 @@ def _folds(selection: Selection, sample: Sample, grid: Grid, groups: Any) -> Fol
     return Folds.of(parts, sample.weight, sample.sets, grid.atom_sets, are_random)
 
 
-def _patience(selection: Selection) -> Patience:
-    """Return the number of steps without improvement after which a path stops."""
-    n = selection.patience
-    return CV_PATIENCE if n is None else Patience(int(n))
-
-
-def _bound(
+def _check_bound(
     selection: Selection, sample: Sample, loss: Loss, is_shared: bool
-) -> BoundRule | None:
-    """Return the bound that chooses the size; raise if it does not suit the task."""
+) -> None:
+    """Raise a ValueError if a bound that chooses the size does not suit the task."""
     if not isinstance(selection, MinimalBound):
-        return None
-    is_named = selection.kind != "auto"
-    kind = selection.kind if is_named else default_kind(sample.is_class)
-    rule = BoundRule(kind, selection.alpha, selection.delta)
-    check_rule(rule, sample.is_class, len(sample.Y) if is_shared else 1)
+        return
+    n_outputs = len(sample.Y) if is_shared else 1
+    check_rule(selection.rule(sample.is_class), sample.is_class, n_outputs)
     if not sample.is_class and not loss.is_identity_linked:
         raise ValueError(
             "selection='bound' is about functions in the span of kernels, which "
             f"loss={loss!r} transforms: use selection='cv'."
         )
-    return rule

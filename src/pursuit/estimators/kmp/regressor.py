@@ -234,7 +234,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        return self._outputs.predict(self._values(X))
+        values = self._values(X)
+        return self._outputs.predict(values)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the predictions of the models of sizes 1, 2, ... on the path.

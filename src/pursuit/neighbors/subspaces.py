@@ -25,9 +25,17 @@ import numpy as np
 from pursuit._threads import deal
 
 from ._hulls import hull_bounds, hull_distances, hull_paths
-from ._hyperplane_bounds import hyperplane_bounds
-from ._hyperplane_paths import hyperplane_paths, reconstructions
-from ._hyperplanes import component_distances, hyperplane_distances
+from ._hyperplane_paths import (
+    component_distances,
+    hyperplane_paths,
+    reconstructions,
+    tangent_paths,
+)
+from ._hyperplanes import (
+    hyperplane_bounds,
+    hyperplane_distances,
+    orthogonal_distances,
+)
 
 __all__ = [
     "Hulls",
@@ -175,14 +183,16 @@ class Hyperplanes:
 
     def distances(self, query: Query, wanted: np.ndarray) -> np.ndarray:
         """Return the squared distances (n, C) in float64, infinite if not wanted."""
+        if self.n_components > 0:
+            squared = self._of_components(query, np.array([self.penalty]))
+            return np.where(wanted, squared[..., 0], np.inf)
         out, T = query.empty(), query.tangents
-        query.run(
-            hyperplane_distances,
-            wanted,
-            T.spot,
-            out,
-            settings=(T.vectors, self.penalty, self.n_components),
-        )
+        settings = T.vectors, self.penalty
+        if self.penalty > 0:
+            query.run(hyperplane_distances, wanted, T.spot, out, settings=settings)
+            wanted = out < 0
+        if np.any(wanted):
+            query.run(orthogonal_distances, wanted, T.spot, out, settings=settings)
         return out
 
     def bounds(self, query: Query, unit: float) -> np.ndarray | None:
@@ -214,19 +224,23 @@ class Hyperplanes:
         if self.n_components > 0:
             return self._one_by_one(query, penalties, numbers)
         out, T = query.empty(len(penalties), query.hoods.index.shape[2]), query.tangents
-        query.run(hyperplane_paths, T.spot, out, settings=(T.vectors, penalties))
+        if T.vectors.shape[1] > 0:
+            query.run(tangent_paths, T.spot, out, settings=(T.vectors, penalties))
+        else:
+            query.run(hyperplane_paths, out, settings=(penalties,))
         return out[..., numbers - 1]
 
     def _one_by_one(
         self, query: Query, penalties: np.ndarray, numbers: np.ndarray
     ) -> np.ndarray:
-        out, T = query.empty(len(penalties), len(numbers)), query.tangents
-        for k, n_neighbors in enumerate(numbers.tolist()):
-            some = replace(query, hoods=query.hoods.first(n_neighbors))
-            found = query.empty(len(penalties))
-            settings = (T.vectors, penalties, self.n_components)
-            some.run(component_distances, T.spot, found, settings=settings)
-            out[..., k] = found
+        each = [replace(query, hoods=query.hoods.first(k)) for k in numbers.tolist()]
+        return np.stack([self._of_components(some, penalties) for some in each], -1)
+
+    def _of_components(self, query: Query, penalties: np.ndarray) -> np.ndarray:
+        """Return the squared distances (n, C, L) along the principal directions."""
+        out, T = query.empty(len(penalties)), query.tangents
+        settings = T.vectors, penalties, self.n_components
+        query.run(component_distances, T.spot, out, settings=settings)
         return out
 
 

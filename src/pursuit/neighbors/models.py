@@ -185,11 +185,9 @@ def _nearest_lengths(query: Query) -> np.ndarray:
 
     Those of searches and graphs cannot be used, as they may be in another metric.
     """
-    each = np.arange(len(query.X))
-    gaps = query.R[query.hoods.index[each, query.order[:, 0], 0]]
-    with np.errstate(over="ignore"):
-        gaps -= query.X
-        return np.sqrt(np.einsum("ij,ij->i", gaps, gaps, dtype=np.float64))
+    first = query.hoods.index[np.arange(len(query.X)), query.order[:, 0], 0]
+    gaps = np.subtract(query.R[first], query.X, dtype=np.float64)
+    return np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
 
 
 def _all(query: Query) -> np.ndarray:

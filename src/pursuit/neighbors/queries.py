@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class Query:
         slices = [slice(i, i + _ROWS) for i in range(0, len(self.X), _ROWS)]
         deal(work, slices, min(self.n_threads, len(slices)))
 
-    @property
+    @cached_property
     def order(self) -> np.ndarray:
         """The classes of each point, the one with the nearest neighbor first."""
         return np.argsort(self.hoods.nearest, axis=1, kind="stable")

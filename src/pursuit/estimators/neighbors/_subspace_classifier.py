@@ -171,7 +171,8 @@ class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
             Class labels. They agree with :meth:`decision_function`, although most
             distances are only bounded.
         """
-        return self.classes_[self._ask(NearestSubspace.nearest_class, X, graph)]
+        codes = self._ask(NearestSubspace.nearest_class, X, graph)
+        return self.classes_[codes]
 
     def _lacks_temperature(self) -> None:
         """Raise an AttributeError that says how to get probabilities."""

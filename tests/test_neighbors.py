@@ -155,7 +155,7 @@ def test_float32_is_kept_and_close(digits):
         model = make(loo_samples=0)
         wide = model.fit(X, y).distances(Xt)
         narrow = clone(model).fit(X.astype(np.float32), y)
-        assert narrow._points.dtype == np.float32
+        assert narrow._fitted.model.reference.points.dtype == np.float32
         found = narrow.distances(Xt.astype(np.float32))
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, wide, atol=1e-5)

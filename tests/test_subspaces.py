@@ -11,7 +11,9 @@ from reference import hull_by_programme, hyperplane_by_least_squares
 from scipy.optimize import minimize
 
 from pursuit.neighbors import gram_path, hull_distance, hyperplane_distance
-from pursuit.neighbors.subspaces import Hyperplanes, Neighborhoods, Query, no_tangents
+from pursuit.neighbors.neighborhoods import Neighborhoods
+from pursuit.neighbors.queries import Query, no_tangents
+from pursuit.neighbors.subspaces import Hyperplanes
 
 PENALTIES = [0.0, 1e-9, 1e-3, 0.1, 10.0]
 

@@ -12,9 +12,9 @@ from sklearn.neighbors import NearestNeighbors
 from pursuit._limits import Limits
 from pursuit._memory import budget
 from pursuit._threads import allowed_threads
-from pursuit.neighbors.blocks import QueryBlocks
 from pursuit.neighbors.leave_one_out import Table, error_table
-from pursuit.neighbors.neighborhoods import ClassSearch
+from pursuit.neighbors.queries import Blocks, Reference
+from pursuit.neighbors.search import ClassSearch
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 from . import machines
@@ -43,16 +43,17 @@ def subspace_mistakes(
     (X, y), (Z, labels) = train, queries
     classes, codes = np.unique(y, return_inverse=True)
     search = ClassSearch(X, codes, len(classes))
-    limits = Limits(budget(None), allowed_threads())
+    blocks = Blocks(Limits(budget(None), allowed_threads()))
     numbers = np.arange(1, min(most, search.largest) + 1)
     return error_table(
         shape,
-        QueryBlocks(X, len(classes), None, limits),
+        Reference(X, len(classes), search),
         Z,
         np.searchsorted(classes, labels),
         lambda rows, k: search.find(Z[rows], k),
         penalties,
         numbers,
+        blocks,
     )
 
 

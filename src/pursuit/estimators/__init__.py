@@ -4,8 +4,7 @@ from .bayes import DensityClassifier
 from .cca import SparseKernelCCA
 from .kmp import KMPClassifier, KMPRegressor
 from .local_density import LocalGaussianDensity
-from .neighbor_regression import HKNNRegressor
-from .neighbors import CKNNClassifier, HKNNClassifier
+from .neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
 from .outliers import DensityOutlierDetector
 from .parzen import ManifoldParzen, ParzenWindows
 from .pca import SparseKernelPCA

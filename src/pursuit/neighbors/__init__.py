@@ -1,7 +1,7 @@
 """Nearest neighbors by local subspaces: the mathematics behind the estimators."""
 
-from .distances import gram_path, hull_distance, hyperplane_distance
 from .leave_one_out import Table
+from .subspaces import gram_path, hull_distance, hyperplane_distance
 from .tangents import ImageTangents
 
 __all__ = [

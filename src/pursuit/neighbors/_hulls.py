@@ -13,7 +13,7 @@ from numba import njit
 
 from pursuit._fastmath import REORDER
 
-from ._vectors import add, differences, dot
+from ._vectors import add, copy, differences, dot, inner
 
 # A point that would lower |v|² by less than this share of |p|² is round-off.
 _NOISE = 1e-15
@@ -21,7 +21,7 @@ _NOISE = 1e-15
 _DEPENDENT = 1e-14
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@inner(fastmath=REORDER)
 def _factor(G, L, first, size, shift):
     """Extend the Cholesky factor of ``G + shift`` from row ``first`` on.
 
@@ -37,7 +37,7 @@ def _factor(G, L, first, size, shift):
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@inner(fastmath=REORDER)
 def _plane_weights(L, size, u):
     """Write the weights of the point of the plane that is nearest to the origin."""
     for k in range(size):
@@ -52,7 +52,7 @@ def _plane_weights(L, size, u):
         u[k] /= total
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _drop(active, b, G, size, k):
     """Remove the ``k``-th active point; return how many are left."""
     for j in range(k, size - 1):
@@ -65,7 +65,7 @@ def _drop(active, b, G, size, k):
     return size - 1
 
 
-@njit(cache=True, nogil=True)
+@inner()
 def _balance(active, b, G, L, size, shift, u):
     """Move to the nearest point of the active plane, dropping points on the way.
 
@@ -76,19 +76,19 @@ def _balance(active, b, G, L, size, shift, u):
         if not _factor(G, L, first, size, shift):
             return 0
         _plane_weights(L, size, u)
-        step, blocking = 1.0, -1
+        step, blocking = 1.0, size
         for k in range(size):
             if u[k] <= 0.0 and b[k] - u[k] > 0.0 and b[k] / (b[k] - u[k]) < step:
                 step, blocking = b[k] / (b[k] - u[k]), k
         for k in range(size):
             b[k] += step * (u[k] - b[k])
-        if blocking < 0:
+        if blocking == size:
             return size
         size = _drop(active, b, G, size, blocking)
         first = 0
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@inner(fastmath=REORDER)
 def _combine(P, active, b, size, v):
     v[:] = 0
     for k in range(size):
@@ -96,7 +96,7 @@ def _combine(P, active, b, size, v):
     return float(dot(v, v))
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@inner(fastmath=REORDER)
 def _lowest(P, n, v):
     """Return the point with the smallest product with ``v``, and that product."""
     lowest, entering = np.inf, 0
@@ -107,7 +107,7 @@ def _lowest(P, n, v):
     return entering, lowest
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@inner(fastmath=REORDER)
 def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
     """Continue from an active set until none of the first ``n`` points improves it.
 
@@ -122,10 +122,10 @@ def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
         gap = upper - lowest
         if lower > limit or gap <= precision * upper or gap <= _NOISE * scale:
             break
-        is_in = False
+        is_active = False
         for k in range(size):
-            is_in = is_in or active[k] == entering
-        if is_in:
+            is_active = is_active or active[k] == entering
+        if is_active:
             break
         old = size
         kept_active, kept_b = active[:old].copy(), b[:old].copy()
@@ -133,17 +133,19 @@ def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
         for k in range(size + 1):
             G[size, k] = G[k, size] = dot(P[active[k]], P[entering])
         size = _balance(active, b, G, L, size + 1, scale, u)
-        fresh = _combine(P, active, b, size, v) if size > 0 else np.inf
-        if not fresh < upper:
+        lowered = _combine(P, active, b, size, v) if size > 0 else np.inf
+        if not lowered < upper:
             # Round-off: restore the previous state.
-            active[:old], b[:old], size = kept_active, kept_b, old
+            copy(active[:old], kept_active)
+            copy(b[:old], kept_b)
+            size = old
             upper = _combine(P, active, b, size, v)
             break
-        upper = fresh
+        upper = lowered
     return size, lower, upper
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@inner(fastmath=REORDER)
 def _start(P, n, active, b, G, L):
     """Start with the first point alone; return the largest squared length."""
     scale = 0.0
@@ -165,31 +167,36 @@ def hull_distances(R, X, index, count, wanted, out):
     P, x, v = np.empty((most, d)), np.empty(d), np.empty(d)
     active, b, u = np.empty(most, np.int64), np.empty(most), np.empty(most)
     G, L = np.empty((most, most)), np.empty((most, most))
+    # Not the literal 1, for which another version of `_descend` would be compiled.
+    one = np.int64(1)
     for i in range(X.shape[0]):
-        x[:] = X[i]
+        copy(x, X[i])
         for c in range(index.shape[1]):
             n = count[i, c]
             if not wanted[i, c]:
                 continue
-            out[i, c] = np.inf
             if n == 0:
+                out[i, c] = np.inf
                 continue
             differences(R, index[i, c, :n], x, 1.0, P)
             scale = _start(P, n, active, b, G, L)
-            found = _descend(P, n, scale, np.inf, 0.0, 1, active, b, G, L, u, v)
-            out[i, c] = found[2]
+            _, _, out[i, c] = _descend(
+                P, n, scale, np.inf, 0.0, one, active, b, G, L, u, v
+            )
 
 
 @njit(cache=True, nogil=True)
 def hull_bounds(R, X, index, count, order, out, unit, precision):
     """Write bounds on the squared distances, tight enough to find the smallest.
 
-    Arguments as in `_hyperplane_bounds.hyperplane_bounds`.
+    Arguments as in `_hyperplanes.hyperplane_bounds`.
     """
     most, d = index.shape[2], X.shape[1]
     P, v = np.empty((most, d), np.float32), np.empty(d, np.float32)
     active, b, u = np.empty(most, np.int64), np.empty(most), np.empty(most)
     G, L = np.empty((most, most)), np.empty((most, most))
+    # Not the literal 1, for which another version of `_descend` would be compiled.
+    one = np.int64(1)
     for i in range(X.shape[0]):
         limit = np.inf
         for place in range(order.shape[1]):
@@ -201,9 +208,11 @@ def hull_bounds(R, X, index, count, order, out, unit, precision):
             differences(R, index[i, c, :n], X[i], unit, P)
             scale = _start(P, n, active, b, G, L)
             bar = limit * (1.0 + precision)
-            found = _descend(P, n, scale, bar, precision, 1, active, b, G, L, u, v)
-            out[i, c, 0], out[i, c, 1] = found[1], found[2]
-            limit = min(limit, found[2])
+            _, lower, upper = _descend(
+                P, n, scale, bar, precision, one, active, b, G, L, u, v
+            )
+            out[i, c, 0], out[i, c, 1] = lower, upper
+            limit = min(limit, upper)
 
 
 @njit(cache=True, nogil=True)
@@ -217,7 +226,7 @@ def hull_paths(R, X, index, count, out):
     active, b, u = np.empty(most, np.int64), np.empty(most), np.empty(most)
     G, L = np.empty((most, most)), np.empty((most, most))
     for i in range(X.shape[0]):
-        x[:] = X[i]
+        copy(x, X[i])
         for c in range(index.shape[1]):
             n = count[i, c]
             if n == 0:
@@ -227,8 +236,7 @@ def hull_paths(R, X, index, count, out):
             scale = _start(P, n, active, b, G, L)
             size = 1
             for k in range(n):
-                size, _, found = _descend(
+                size, _, out[i, c, 0, k] = _descend(
                     P, k + 1, scale, np.inf, 0.0, size, active, b, G, L, u, v
                 )
-                out[i, c, 0, k] = found
             out[i, c, 0, n:] = out[i, c, 0, n - 1]

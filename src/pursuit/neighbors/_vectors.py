@@ -1,11 +1,17 @@
 """Compiled vector operations shared by the loops over neighborhoods."""
 
+from functools import partial
+
 from numba import njit
 
 from pursuit._fastmath import REORDER
 
+# Decorator of functions that only compiled functions call: they need no wrappers for
+# Python and no files of their own in the cache, which would take time to compile.
+inner = partial(njit, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+
+@inner(fastmath=REORDER)
 def dot(u, v):
     """Return the inner product."""
     total = u.dtype.type(0)
@@ -14,14 +20,25 @@ def dot(u, v):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@inner(fastmath=REORDER)
 def add(u, a, v):
     """Set ``u += a v``."""
     for i in range(u.shape[0]):
         u[i] += a * v[i]
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@inner()
+def copy(u, v):
+    """Set ``u = v``.
+
+    For the assignment ``u[:] = v``, Numba would also compile an error message about
+    shapes, which takes seconds.
+    """
+    for i in range(u.shape[0]):
+        u[i] = v[i]
+
+
+@inner(fastmath=REORDER)
 def differences(R, rows, x, unit, P):
     """Write the neighbors minus ``x``, in units, into the first rows of ``P``."""
     shrink = 1.0 / unit

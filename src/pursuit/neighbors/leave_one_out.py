@@ -9,8 +9,9 @@ from scipy.special import logsumexp
 
 from pursuit._temperatures import likeliest
 
-from .blocks import Find, QueryBlocks
-from .nearest_subspaces import winners
+from .models import Reconstruction, winners
+from .neighborhoods import Find
+from .queries import Blocks, Reference
 from .subspaces import Hulls, Hyperplanes
 
 __all__ = ["Table", "error_table", "squared_error_table", "temperature"]
@@ -50,24 +51,35 @@ class Table:
 
 def error_table(
     shape: Hyperplanes | Hulls,
-    blocks: QueryBlocks,
+    reference: Reference,
     X: np.ndarray,
     codes: np.ndarray,
     find: Find,
     penalties: np.ndarray,
     numbers: np.ndarray,
+    blocks: Blocks,
 ) -> Table:
-    """Return the leave-one-out errors of points.
+    """Return the leave-one-out errors of a classifier.
 
-    ``shape`` is that of the subspaces, whatever its own penalty; ``numbers`` are the
-    values of K to compare. The cost is one search and, for each
-    penalty, one factor per neighborhood.
+    The cost is one search and, for each penalty, one factor per neighborhood.
+
+    Parameters
+    ----------
+    shape : Hyperplanes or Hulls
+        Its penalty is ignored.
+    reference : Reference
+    X, codes : ndarrays of shapes (n, d) and (n,)
+        Points and their classes.
+    find : callable
+    penalties, numbers : ndarrays of shapes (L,) and (K,)
+        What is compared, numbers of neighbors in ascending order.
+    blocks : Blocks
     """
     wrong = np.zeros((len(penalties), len(numbers)))
     most = int(numbers[-1])
     # The distances, their scores, and what decides between equal ones.
-    more = 8 * 8 * blocks.n_classes * len(penalties) * most
-    for rows, query in blocks.of(X, find, most, more):
+    more = 8 * 8 * reference.n_classes * len(penalties) * most
+    for rows, query in blocks.of(reference, X, find, most, more):
         squared = shape.paths(query, penalties, numbers)
         chosen = winners(np.sqrt(squared), query.hoods)
         wrong += (chosen != codes[rows, None, None]).sum(axis=0)
@@ -75,34 +87,25 @@ def error_table(
 
 
 def squared_error_table(
-    blocks: QueryBlocks,
+    model: Reconstruction,
     X: np.ndarray,
     Y: np.ndarray,
     find: Find,
-    values: np.ndarray,
     penalties: np.ndarray,
     numbers: np.ndarray,
+    blocks: Blocks,
 ) -> Table:
     """Return the leave-one-out errors of targets rebuilt from those of neighbors.
 
-    Parameters
-    ----------
-    blocks : QueryBlocks
-        Reference points of one class.
-    X, Y : ndarrays of shapes (n, d) and (n, T)
-        Points and their targets.
-    find : callable
-    values : ndarray of shape (l, T)
-        Targets of the reference points. Errors are relative to their variance.
-    penalties, numbers : ndarrays of shapes (L,) and (K,)
-        What is compared, numbers of neighbors in ascending order.
+    Errors are relative to the variance of the model's values. Parameters as in
+    `error_table`; ``Y`` (n, T) are the targets of the points.
     """
     # The deviation of a constant output is round-off.
-    is_constant = np.ptp(values, axis=0) == 0
-    spread = np.where(is_constant, 1.0, values.std(axis=0))
+    is_constant = np.ptp(model.values, axis=0) == 0
+    spread = np.where(is_constant, 1.0, model.values.std(axis=0))
     squared = np.zeros((len(penalties), len(numbers)))
-    for rows, found in blocks.reconstructed(X, find, values, penalties, numbers):
-        missed = (found - Y[rows, :, None, None]) / spread[:, None, None]
+    for rows, values in model.of(X, find, penalties, numbers, blocks):
+        missed = (values - Y[rows, :, None, None]) / spread[:, None, None]
         squared += (missed**2).sum(axis=(0, 1))
     return Table(numbers, penalties, squared / Y.size, len(X))
 
@@ -116,9 +119,9 @@ def temperature(
     that misses its class by the typical margin. Points without a finite score of their
     own class are ignored. If no point has a margin, T is the typical score.
     """
-    own = score[np.arange(len(score)), codes]
-    is_known = np.isfinite(own)
-    gaps = score[is_known] - own[is_known, None]
+    of_class = score[np.arange(len(score)), codes]
+    is_known = np.isfinite(of_class)
+    gaps = score[is_known] - of_class[is_known, None]
     others = np.where(np.arange(score.shape[1]) == codes[is_known, None], np.inf, gaps)
     margins = np.abs(others.min(axis=1, initial=np.inf))
     margins = margins[np.isfinite(margins) & (margins > 0)]

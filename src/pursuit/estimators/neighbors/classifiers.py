@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from pursuit._parameters import is_number, is_whole, is_word, number_from_zero
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
-from ._neighbor_classifiers import LocalSubspaceClassifier
-from ._neighbor_parameters import penalties_to_compare
+from ._fitting import Fitted
+from ._settings import NO_PENALTY, Penalty, Settings, number_of_components
+from ._subspace_classifier import LocalSubspaceClassifier
 
 # Penalties that "auto" compares, as shares of the class variance.
 PENALTY_SHARES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
-# Numbers of neighbors that "auto" compares where each needs its own computation.
-FEW_NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45)
 
 
 class HKNNClassifier(LocalSubspaceClassifier):
@@ -156,38 +152,19 @@ class HKNNClassifier(LocalSubspaceClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        number_from_zero("penalty", self.penalty, ("scale", "auto"))
-        self._check_n_components()
+    def _set_fitted(self, fitted: Fitted) -> None:
+        super()._set_fitted(fitted)
+        self.penalty_ = fitted.penalty
 
-    def _check_n_components(self) -> None:
-        n: Any = self.n_components
-        is_share = is_number(n) and 0 < n < 1
-        if n is not None and not is_share and not is_whole(n, 1):
-            raise ValueError(
-                f"n_components={n!r} must be a whole number of at least 1, a share "
-                "below 1, or None."
-            )
-
-    def _is_auto(self) -> bool:
-        return super()._is_auto() or is_word(self.penalty, "auto")
-
-    def _numbers(self) -> np.ndarray:
-        numbers = super()._numbers()
-        if self.n_components is None:
-            return numbers
-        # The components of every K are computed anew: compare fewer.
-        return numbers[np.isin(numbers, [*FEW_NUMBERS, numbers[-1]])]
-
-    def _penalties(self) -> np.ndarray:
-        return penalties_to_compare(self.penalty, PENALTY_SHARES, self._variance)
-
-    def _shape(self, penalty: float) -> Hyperplanes:
-        return Hyperplanes(penalty, float(self.n_components or 0))
-
-    def _set_penalty(self, penalty: float) -> None:
-        self.penalty_ = penalty
+    def _settings(self) -> Settings:
+        return Settings(
+            self.n_neighbors,
+            Penalty(self.penalty, PENALTY_SHARES),
+            self.search,
+            self.loo_samples,
+            self.random_state,
+            Hyperplanes(0.0, number_of_components(self.n_components)),
+        )
 
 
 class CKNNClassifier(LocalSubspaceClassifier):
@@ -303,8 +280,12 @@ class CKNNClassifier(LocalSubspaceClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _penalties(self) -> np.ndarray:
-        return np.zeros(1)
-
-    def _shape(self, penalty: float) -> Hulls:
-        return Hulls()
+    def _settings(self) -> Settings:
+        return Settings(
+            self.n_neighbors,
+            NO_PENALTY,
+            self.search,
+            self.loo_samples,
+            self.random_state,
+            Hulls(),
+        )

@@ -1,24 +1,22 @@
-"""Classify points by the nearest local subspace."""
+"""Fitted models: classes by the nearest local subspace, values by reconstruction.
+
+Models are frozen. How points get their neighborhoods (``find``) and how much memory and
+how many threads that may take (``blocks``) are told at each call.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from .blocks import Find, QueryBlocks
-from .subspaces import (
-    EQUAL,
-    PRECISION,
-    Hulls,
-    Hyperplanes,
-    Neighborhoods,
-    Query,
-    Tangents,
-    in_doubt,
-)
+from ._hyperplane_paths import reconstructions
+from .neighborhoods import EQUAL, Find, Neighborhoods, in_doubt
+from .queries import Blocks, Query, Reference
+from .subspaces import PRECISION, Hulls, Hyperplanes
 
-__all__ = ["TIE_BREAK", "NearestSubspace", "Scores", "winners"]
+__all__ = ["TIE_BREAK", "NearestSubspace", "Reconstruction", "Scores", "winners"]
 
 # This share of the distance to the nearest point of a class is added to its distance,
 # to decide between distances that are equal up to round-off.
@@ -67,11 +65,11 @@ class Scores:
 
         Of equal ones, those that lose get up to `TIE_BREAK` units more.
         """
-        step = TIE_BREAK * (unit if 0 < unit < np.inf else 1.0)
+        step = TIE_BREAK * (unit or 1.0)
         step = step + EQUAL * self.values.min(axis=1, keepdims=True)
-        lack = 1 - self.shares / self.shares.max(axis=1, keepdims=True)
-        # Without a product where nothing lacks, as a step may be infinite.
-        return self.values + np.multiply(step, lack, where=lack > 0, out=0 * lack)
+        return self.values + step * (
+            1 - self.shares / self.shares.max(axis=1, keepdims=True)
+        )
 
     def logits(self, temperature: float) -> np.ndarray:
         """Return the logarithms of the probabilities, up to a constant."""
@@ -120,52 +118,48 @@ class NearestSubspace:
 
     Attributes
     ----------
-    blocks : QueryBlocks
-        Reference points, and how their neighborhoods are made.
+    reference : Reference
     shape : Hyperplanes or Hulls
     n_neighbors : int
     unit : float
-        Typical length, the unit of the bounds.
+        Typical length, the unit of the bounds; 0 if every class is one point.
     """
 
-    blocks: QueryBlocks
+    reference: Reference
     shape: Hyperplanes | Hulls
     n_neighbors: int
     unit: float
 
-    def distances(self, X: np.ndarray, find: Find) -> np.ndarray:
-        """Return the distances (n, C) to the classes.
+    def distances(self, X: np.ndarray, find: Find, blocks: Blocks) -> np.ndarray:
+        """Return the distances (n, C) to the classes."""
+        return self._measure(X, find, blocks)[0]
 
-        ``find(rows, K)`` returns the neighborhoods of some rows of X.
-        """
-        return self._measure(X, find)[0]
+    def scores(self, X: np.ndarray, find: Find, blocks: Blocks) -> Scores:
+        """Return the scores of the classes."""
+        return Scores.of(*self._measure(X, find, blocks))
 
-    def scores(self, X: np.ndarray, find: Find) -> Scores:
-        """Return the scores of the classes; ``find`` as in :meth:`distances`."""
-        return Scores.of(*self._measure(X, find))
-
-    def _measure(self, X: np.ndarray, find: Find) -> tuple[np.ndarray, ...]:
+    def _measure(
+        self, X: np.ndarray, find: Find, blocks: Blocks
+    ) -> tuple[np.ndarray, ...]:
         """Return the distances (n, C), those to nearest points, and the votes."""
-        squared, nearest, votes = np.empty((3, len(X), self.blocks.n_classes))
-        for rows, query in self.blocks.of(X, find, self.n_neighbors):
+        squared, nearest, votes = np.empty((3, len(X), self.reference.n_classes))
+        for rows, query in blocks.of(self.reference, X, find, self.n_neighbors):
             squared[rows] = self.shape.distances(query, _all(query))
             nearest[rows], votes[rows] = query.hoods.nearest, query.hoods.votes
         return np.sqrt(squared), nearest, votes
 
-    def nearest_class(self, X: np.ndarray, find: Find) -> np.ndarray:
+    def nearest_class(self, X: np.ndarray, find: Find, blocks: Blocks) -> np.ndarray:
         """Return the class (n,) with the smallest score.
 
         Bounds decide if they can; otherwise exact distances are computed.
         """
         winner = np.empty(len(X), dtype=np.intp)
-        for rows, query in self.blocks.of(X, find, self.n_neighbors):
+        for rows, query in blocks.of(self.reference, X, find, self.n_neighbors):
             winner[rows] = self._decide(query)
         return winner
 
     def _decide(self, query: Query) -> np.ndarray:
-        bounds = None
-        if np.isfinite(self.unit) and self.unit > 0:
-            bounds = self.shape.bounds(query, self.unit)
+        bounds = self.shape.bounds(query, self.unit) if self.unit > 0 else None
         if bounds is None:
             return self._measured(query, _all(query))
         lower, upper = np.sqrt(bounds[:, :, 0]), np.sqrt(bounds[:, :, 1])
@@ -178,8 +172,7 @@ class NearestSubspace:
         is_unsure = (is_open.sum(axis=1) != 1) | ~np.isfinite(best[:, 0])
         unsure = np.flatnonzero(is_far | is_unsure)
         if len(unsure):
-            part = _part(query, unsure)
-            winner[unsure] = self._measured(part, is_open[unsure])
+            winner[unsure] = self._measured(query[unsure], is_open[unsure])
         return winner
 
     def _measured(self, query: Query, wanted: np.ndarray) -> np.ndarray:
@@ -192,17 +185,43 @@ def _nearest_lengths(query: Query) -> np.ndarray:
 
     Those of searches and graphs cannot be used, as they may be in another metric.
     """
-    each = np.arange(len(query.X))
-    gaps = query.R[query.hoods.index[each, query.order[:, 0], 0]]
-    with np.errstate(over="ignore"):
-        gaps -= query.X
-        return np.sqrt(np.einsum("ij,ij->i", gaps, gaps, dtype=np.float64))
+    first = query.hoods.index[np.arange(len(query.X)), query.order[:, 0], 0]
+    gaps = np.subtract(query.R[first], query.X, dtype=np.float64)
+    return np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
 
 
 def _all(query: Query) -> np.ndarray:
     return np.ones(query.hoods.count.shape, dtype=bool)
 
 
-def _part(query: Query, rows: np.ndarray) -> Query:
-    T = Tangents(query.tangents.vectors, query.tangents.spot[rows])
-    return Query(query.R, query.X[rows], query.hoods[rows], T, query.n_threads)
+@dataclass(frozen=True)
+class Reconstruction:
+    """Values of points, rebuilt from those of the reference points of one class.
+
+    The weights that reconstruct a point from its neighbors, ``min |x - Σ b_k N_k|² +
+    λ |b|²`` with ``Σ b_k = 1``, are applied to the values of the neighbors.
+
+    Attributes
+    ----------
+    reference : Reference
+    values : ndarray of shape (l, T)
+    """
+
+    reference: Reference
+    values: np.ndarray
+
+    def of(
+        self,
+        X: np.ndarray,
+        find: Find,
+        penalties: np.ndarray,
+        numbers: np.ndarray,
+        blocks: Blocks,
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows of X with their values (n, T, L, len(numbers)), in blocks."""
+        most, T = int(numbers[-1]), self.values.shape[1]
+        more = 3 * 8 * T * len(penalties) * most
+        for rows, query in blocks.of(self.reference, X, find, most, more):
+            out = np.empty((len(query.X), T, len(penalties), most))
+            query.run(reconstructions, out, settings=(self.values, penalties))
+            yield rows, out[..., numbers - 1]

@@ -2,38 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._parameters import (
-    check_scale,
-    check_squares,
-    is_word,
-    number_from_zero,
-)
-from pursuit.neighbors.blocks import QueryBlocks
+from pursuit._parameters import check_scale, check_squares, whole_number
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._targets import as_numbers
 from pursuit.neighbors.leave_one_out import Table, squared_error_table
-from pursuit.neighbors.neighborhoods import ClassSearch, LeftOut
-from pursuit.neighbors.subspaces import Neighborhoods, class_variance
+from pursuit.neighbors.models import Reconstruction
+from pursuit.neighbors.neighborhoods import LeftOut
+from pursuit.neighbors.queries import Blocks, Reference
+from pursuit.neighbors.search import ClassSearch
+from pursuit.neighbors.subspaces import Hyperplanes, class_variance
 
-from ._inputs import validate_data
-from ._neighbor_parameters import (
-    MOST_NEIGHBORS,
-    check_shared,
+from ._equal_rows import rows_left_out_together
+from ._settings import (
+    Penalty,
+    Settings,
+    blocks_of,
+    check_limits,
     limited_threads,
-    limits_of,
-    penalties_to_compare,
-    rows_left_out_together,
-    rows_to_leave_out,
     without_weights,
 )
-from ._targets import as_numbers
 
 # Penalties that "auto" compares, as shares of the variance of X.
 PENALTY_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted regressor.
+
+    Attributes
+    ----------
+    model : Reconstruction
+        Its values are the targets, each output divided by a power of two.
+    exponents : ndarray of int of shape (T,)
+        These powers: the division is exact, and nothing overflows.
+    penalties, numbers : ndarrays of shape (1,)
+        Penalty and number of neighbors.
+    has_one_output : bool
+        Whether the targets were a vector.
+    """
+
+    model: Reconstruction
+    exponents: np.ndarray
+    penalties: np.ndarray
+    numbers: np.ndarray
+    has_one_output: bool
 
 
 class HKNNRegressor(RegressorMixin, BaseEstimator):
@@ -111,6 +131,9 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
+    _fitted: Fitted
+    loo_table_: Table | None
+
     def __init__(
         self,
         n_neighbors: int | str = "auto",
@@ -157,75 +180,62 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
             multi_output=True,
             y_numeric=True,
         )
-        self._check_parameters()
+        settings = self._settings()
         check_scale(X)
-        # A copy, so that later changes of the caller's X do not affect the model.
-        self._points = np.array(X, order="C", copy=True)
-        self._set_values(np.asarray(y, dtype=np.float64))
-        nobody = np.zeros(len(X), dtype=np.intp)
-        self._variance = class_variance(X, nobody, 1)
-        with limited_threads(self.n_jobs):
-            self._search = ClassSearch(
-                self._points, nobody, 1, self.search, self.n_jobs
-            )
-            self._choose()
+        # Copies, so that later changes of the caller's data do not affect the model.
+        points, y = np.array(X, order="C"), np.asarray(y, dtype=np.float64)
+        Y = y.reshape(len(y), -1)
+        exponents = np.frexp(np.abs(Y).max(axis=0))[1]
+        values = np.array(np.ldexp(Y, -exponents), order="C")
+        blocks = blocks_of(len(X), self.max_memory, self.n_jobs, self.verbose)
+        with limited_threads(self.n_jobs, len(X), X):
+            one_class = np.zeros(len(X), dtype=np.intp)
+            index = ClassSearch(points, one_class, 1, settings.search)
+            model = Reconstruction(Reference(points, 1, index), values)
+            self._choose(settings, model, blocks)
+        self._fitted = Fitted(
+            model,
+            exponents,
+            np.array([self.penalty_]),
+            np.array([self.n_neighbors_]),
+            has_one_output=y.ndim == 1,
+        )
         return self
 
-    def _set_values(self, y: np.ndarray) -> None:
-        """Store each output divided by a power of two: exact, and no overflow."""
-        self._is_single_output = y.ndim == 1
-        Y = y.reshape(len(y), -1)
-        self._exponents = np.frexp(np.abs(Y).max(axis=0))[1]
-        self._values = np.array(np.ldexp(Y, -self._exponents), order="C")
+    def _settings(self) -> Settings:
+        """Return the checked parameters."""
+        check_limits(self.max_memory, self.n_jobs, self.verbose)
+        whole_number("loo_samples", self.loo_samples, 1)
+        return Settings(
+            self.n_neighbors,
+            Penalty(self.penalty, PENALTY_SHARES),
+            self.search,
+            self.loo_samples,
+            self.random_state,
+            Hyperplanes(0.0),
+        )
 
-    def _check_parameters(self) -> None:
-        check_shared(self, least_left_out=1)
-        number_from_zero("penalty", self.penalty, ("scale", "auto"))
-
-    def _choose(self) -> None:
-        n = len(self._points)
-        penalties = penalties_to_compare(self.penalty, PENALTY_SHARES, self._variance)
-        if "auto" not in (self.n_neighbors, self.penalty):
+    def _choose(
+        self, settings: Settings, model: Reconstruction, blocks: Blocks
+    ) -> None:
+        """Set the number of neighbors and the penalty."""
+        X = model.reference.points
+        variance = class_variance(X, np.zeros(len(X), dtype=np.intp), 1)
+        penalties = settings.penalty.candidates(variance)
+        if not settings.is_auto:
             self.loo_table_ = None
-            self.n_neighbors_ = min(int(self.n_neighbors), n)
+            self.n_neighbors_ = int(settings.numbers(len(X))[0])
             self.penalty_ = float(penalties[0])
             return
-        if n < 2:
+        if len(X) < 2:
             raise ValueError(
                 "n_samples=1 is too few to leave one out: give numbers for "
                 "n_neighbors and penalty."
             )
-        sets = rows_left_out_together(self._points, self._values, np.arange(n))
-        self.loo_table_ = self._table(self._numbers(sets), penalties, sets)
+        self.loo_table_ = _table(settings, model, penalties, blocks)
         j, k = self.loo_table_.best()
         self.n_neighbors_ = int(self.loo_table_.n_neighbors[k])
         self.penalty_ = float(penalties[j])
-
-    def _numbers(self, sets: np.ndarray) -> np.ndarray:
-        if not is_word(self.n_neighbors, "auto"):
-            return np.array([min(int(self.n_neighbors), len(sets))])
-        # Left-out points have at least one neighbor fewer.
-        most = min(MOST_NEIGHBORS, len(sets) - int(np.bincount(sets).min()))
-        return np.arange(1, most + 1)
-
-    def _table(
-        self, numbers: np.ndarray, penalties: np.ndarray, sets: np.ndarray
-    ) -> Table:
-        rows = rows_to_leave_out(self, len(self._points))
-        X = self._points[rows]
-
-        def find(s: slice, k: int) -> Neighborhoods:
-            return self._search.find(X[s], k, LeftOut(sets, sets[rows[s]]))
-
-        return squared_error_table(
-            self._blocks(),
-            X,
-            self._values[rows],
-            find,
-            self._values,
-            penalties,
-            numbers,
-        )
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets.
@@ -240,35 +250,43 @@ class HKNNRegressor(RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=self._points.dtype, order="C", reset=False)
+        if not hasattr(self, "_fitted"):
+            check_is_fitted(self)
+        fitted = self._fitted
+        points = fitted.model.reference.points
+        X = validate_data(self, X, dtype=points.dtype, order="C", reset=False)
         check_squares(X)
-        out = np.empty((len(X), self._values.shape[1]))
-        numbers, penalties = np.array([self.n_neighbors_]), np.array([self.penalty_])
-
-        def find(s: slice, k: int) -> Neighborhoods:
-            return self._search.find(X[s], k)
-
-        with limited_threads(self.n_jobs):
-            found = self._blocks().reconstructed(
-                X, find, self._values, penalties, numbers
-            )
-            for rows, values in found:
+        blocks = blocks_of(len(X), self.max_memory, self.n_jobs, self.verbose)
+        find = fitted.model.reference.finder(X, blocks.limits.n_threads)
+        out = np.empty((len(X), len(fitted.exponents)))
+        with limited_threads(self.n_jobs, len(X), points):
+            for rows, values in fitted.model.of(
+                X, find, fitted.penalties, fitted.numbers, blocks
+            ):
                 out[rows] = values[:, :, 0, 0]
-        out = np.ldexp(out, self._exponents)
-        return out[:, 0] if self._is_single_output else out
-
-    def _blocks(self) -> QueryBlocks:
-        return QueryBlocks(
-            R=self._points,
-            n_classes=1,
-            tangents_of=None,
-            limits=limits_of(self),
-            verbose=self.verbose,
-        )
+        out = np.ldexp(out, fitted.exponents)
+        return out[:, 0] if fitted.has_one_output else out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
+
+
+def _table(
+    settings: Settings, model: Reconstruction, penalties: np.ndarray, blocks: Blocks
+) -> Table:
+    """Return the leave-one-out errors of all that is compared."""
+    X, Y = model.reference.points, model.values
+    sets = rows_left_out_together(X, Y, np.arange(len(X)))
+    largest = len(X)
+    if settings.chooses_number:
+        # Left-out points have at least one neighbor fewer.
+        largest -= int(np.bincount(sets).min())
+    rows = settings.rows_to_leave_out(len(X))
+    left_out = LeftOut(sets, sets[rows])
+    find = model.reference.finder(X[rows], blocks.limits.n_threads, left_out)
+    return squared_error_table(
+        model, X[rows], Y[rows], find, penalties, settings.numbers(largest), blocks
+    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pursuit._rows import distinct_rows
-from pursuit.fitting.folds import are_categories
+from pursuit._rows import distinct_rows, left_out_together
 
 # At most so many different rows, each repeated so often on average, are categories.
 _FEW_ROWS, _MANY_TIMES = 50, 5
@@ -18,10 +17,7 @@ def rows_left_out_together(
 
     Equal rows form a set: otherwise a row would be its own neighbor through a copy. If
     the data are categories, new points equal training rows anyway, and each row is left
-    out alone, as it is if all reference points are equal. The rules are those of
-    :mod:`pursuit.fitting.folds`: many rows that differ in their targets only are
-    categories, and of these, rows of equal targets are copies, unless there are too few
-    different targets to tell.
+    out alone, as it is if all reference points are equal.
 
     Parameters
     ----------
@@ -37,9 +33,6 @@ def rows_left_out_together(
     are_few = n <= _FEW_ROWS and len(X) >= _MANY_TIMES * n
     if n == len(X) or are_few or np.ptp(sets[reference]) == 0:
         return alone
-    targets, target = distinct_rows(y.reshape(len(y), -1), weight)
-    features_are_categories, targets_are_too = are_categories(X, target, weight)
-    if not features_are_categories:
-        return sets
-    pairs = np.unique(sets * len(targets) + target, return_inverse=True)[1]
-    return alone if targets_are_too else pairs
+    target = distinct_rows(y.reshape(len(y), -1), weight)[1]
+    together = left_out_together(sets, target, weight)
+    return alone if together is None else together

@@ -41,14 +41,14 @@ def choose_among(A, D, least, n_picks):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def deflate_pool(U, P, index, own, across, g, q):
+def deflate_pool(U, P, index, along, across, g, q):
     """Subtract a direction from columns and their products, if the index is not -1.
 
-    ``U -= own g'`` and ``P -= own q' + across g'``, in one pass.
+    ``U -= along g'`` and ``P -= along q' + across g'``, in one pass.
     """
     for s in range(len(index)):
         if index[s] >= 0:
-            a, b = own[s], across[s]
+            a, b = along[s], across[s]
             u, p = U[s], P[s]
             for j in range(len(g)):
                 u[j] -= a * g[j]

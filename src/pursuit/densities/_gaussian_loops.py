@@ -11,9 +11,6 @@ from numba import njit
 from pursuit.kernels.distances import CANCELLED
 from pursuit.kernels.exponential import exp_nonpositive
 
-# Start of a running log-sum-exp: finite, so that differences are not NaN.
-START = -1e300
-
 _CONTRACT = {"contract"}
 
 

@@ -1,15 +1,18 @@
 """The scikit-learn estimators of the library, one module per family."""
 
-from .bayes import DensityClassifier
-from .cca import SparseKernelCCA
+from .components import SparseKernelCCA, SparseKernelPCA
+from .densities import (
+    DensityClassifier,
+    DensityOutlierDetector,
+    KernelCentroidClassifier,
+    LocalGaussianDensity,
+    ManifoldParzen,
+    NadarayaWatson,
+    ParzenWindows,
+)
 from .kmp import KMPClassifier, KMPRegressor
-from .local_density import LocalGaussianDensity
 from .neighbor_regression import HKNNRegressor
 from .neighbors import CKNNClassifier, HKNNClassifier
-from .outliers import DensityOutlierDetector
-from .parzen import ManifoldParzen, ParzenWindows
-from .pca import SparseKernelPCA
-from .smoothers import KernelCentroidClassifier, NadarayaWatson
 
 __all__ = [
     "CKNNClassifier",

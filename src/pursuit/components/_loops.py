@@ -7,17 +7,16 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def choose_among(A, D, least, n_picks):
-    """Return which of a few columns the deflation would choose, in order.
+def choose_among(A, D, least, is_open, picks, g, q):
+    """Write which of a few columns the deflation would choose, and return how many.
 
     ``A`` holds the inner products of the columns, ``D`` their values at each other's
     rows; both are overwritten. A column whose residual falls below ``least`` is
-    skipped. The result is a prediction that the choice verifies.
+    skipped, as is one that is not open. At most ``len(picks)`` are chosen; ``g`` and
+    ``q`` are scratch. The result is a prediction that the choice verifies.
     """
     n = len(least)
-    picks = np.empty(n_picks, dtype=np.int64)
-    is_open = np.ones(n, dtype=np.bool_)
-    for step in range(n_picks):
+    for step in range(len(picks)):
         best = -1
         top = 0.0
         for k in range(n):
@@ -25,19 +24,20 @@ def choose_among(A, D, least, n_picks):
                 top = A[k, k] / D[k, k]
                 best = k
         if best < 0:
-            return picks[:step]
+            return step
         picks[step] = best
         is_open[best] = False
         root = np.sqrt(D[best, best])
-        g = D[best] / root
-        q = A[best] / root
+        for k in range(n):
+            g[k] = D[best, k] / root
+            q[k] = A[best, k] / root
         squared = A[best, best] / D[best, best]
         for i in range(n):
             if is_open[i]:
                 for k in range(n):
                     D[i, k] -= g[i] * g[k]
                     A[i, k] += g[i] * (squared * g[k] - q[k]) - q[i] * g[k]
-    return picks
+    return len(picks)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})

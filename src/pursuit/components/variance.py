@@ -133,8 +133,11 @@ class LargestVariance(GreedyChoice):
     def _foresee(self, among: np.ndarray, U: np.ndarray, n_picks: int) -> np.ndarray:
         """Return which of the columns the loop would choose among these."""
         A = self.view.atoms.pool.matmul(U, np.ascontiguousarray(U.T))
-        least = _STALE * self.view.residual[among]
-        return choose_among(A, U[:, among], least, min(n_picks, len(among)))
+        n = len(among)
+        least, is_open = _STALE * self.view.residual[among], np.ones(n, dtype=bool)
+        picks, scratch = np.empty(min(n_picks, n), dtype=np.int64), np.empty((2, n))
+        n_chosen = choose_among(A, U[:, among], least, is_open, picks, *scratch)
+        return picks[:n_chosen]
 
 
 class _Pool:

@@ -223,9 +223,11 @@ class _Block:
         total: np.ndarray,
     ) -> None:
         """Add the Gaussians of the block at the queries Z to the running sums."""
+        b, (_, n_rows, n_columns) = len(Z), self.factors.shape
         models = (
             self.corrected, self.precisions, self.curvatures, self.log_heights,
-            top, total,
+            top, total, np.empty((n_columns, b)), np.empty((n_rows, b)),
+            np.empty((2, b)),
         )  # fmt: skip
         if self.is_direct:
             Zt = np.ascontiguousarray(Z.T)

@@ -283,7 +283,11 @@ class LocalGaussians:
             for here in slices:
                 add(Z[here], first, factors, sums.top[here], sums.total[here])
 
-        limits.deal(work, query_blocks(len(Z), len(self.X), limits))
+        blocks = query_blocks(len(Z), len(self.X), limits)
+        if len(blocks) == 1:
+            work(blocks)
+        else:
+            limits.deal(work, blocks)
 
     def _add_direct(
         self,
@@ -302,6 +306,8 @@ class LocalGaussians:
             factors.log_heights,
             top,
             total,
+            np.zeros((factors.values.shape[2], len(Z))),
+            np.empty((4, len(Z))),
         )
 
     def _add_from_products(
@@ -327,6 +333,8 @@ class LocalGaussians:
             factors.log_heights,
             top,
             total,
+            np.zeros((factors.values.shape[2], len(Z))),
+            np.empty((4, len(Z))),
         )
 
     def _carefully(self, Z: np.ndarray, memory: int) -> np.ndarray:

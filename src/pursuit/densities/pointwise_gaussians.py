@@ -26,6 +26,7 @@ import numpy as np
 
 from pursuit._limits import Limits
 from pursuit.kernels.distances import paired_rows, squared_distances
+from pursuit.kernels.fixed import FixedPoints
 
 from .gaussians import (
     LARGEST_ERROR,
@@ -59,6 +60,10 @@ class PointwiseGaussians:
     log_weights: np.ndarray
     width: float
     n_components: int | None
+
+    @cached_property
+    def _fixed(self) -> FixedPoints:
+        return FixedPoints.of(self.X)
 
     @cached_property
     def _log_total(self) -> float:
@@ -133,9 +138,7 @@ class PointwiseGaussians:
         self, Z: np.ndarray, left_out: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the log of weight times kernel, (m, l), and of the total weight."""
-        left, right = paired_rows(np.ascontiguousarray(Z), self.X)
-        D = np.empty((len(Z), len(self.X)))
-        log_kernel = squared_distances(left, right, D)
+        log_kernel = self._fixed.squared_distances(np.ascontiguousarray(Z))
         log_kernel *= -0.5 / self.width**2
         log_kernel += self.log_weights
         log_total = np.full(len(Z), self._log_total)

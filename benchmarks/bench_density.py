@@ -143,9 +143,9 @@ def against_stored_directions(
     X: np.ndarray, Z: np.ndarray, n_literal: int, only: str | None
 ) -> None:
     model = ManifoldParzen(K, bandwidth=VARIANCE**0.5).fit(X)
-    V, values = directions(model._gaussians)
+    V, values = directions(model._mixture.gaussians)
     model.score_samples(Z[:1])  # factors, compiled loops
-    kept = model._gaussians.kept.values.nbytes
+    kept = model._mixture.gaussians.stored.values.nbytes
     storage = f"{V.nbytes / 2**20:.0f} against {kept / 2**20:.0f} MiB"
     contestants = {
         "box": ("the algorithm box, a query and a center at a time", algorithm_box, 1),

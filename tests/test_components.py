@@ -482,7 +482,7 @@ def test_preimages_of_the_chosen_points(X):
 def test_preimages_are_local_maxima(X):
     model = SparseKernelPCA(8, gamma=0.5).fit(X)
     T = model.transform(X[:20])
-    weights = T @ model.components_ + model._mean_weights
+    weights = T @ model.components_ + model.path_.mean_weights(model.center)
     found = model.inverse_transform(T)
 
     def f(Z):
@@ -561,7 +561,7 @@ def test_precomputed(X, subsample):
 
 def test_callable_kernel(X):
     model = SparseKernelPCA(10, kernel=lambda A, B: (A @ B.T + 1) ** 2).fit(X)
-    named = SparseKernelPCA(10, kernel="poly", degree=2, gamma=1.0).fit(X)
+    named = SparseKernelPCA(10, kernel=Polynomial(2, gamma=1.0, coef0=1.0)).fit(X)
     assert model.support_.tolist() == named.support_.tolist()
 
 

@@ -22,10 +22,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from pursuit import LocalGaussianDensity, ManifoldParzen, ParzenWindows, datasets
 from pursuit._threads import allowed_threads, deal
 from pursuit.datasets import make_spiral, spiral_log_density
-from pursuit.densities import left_out, local_weights
+from pursuit.densities import left_out, local_weights, mixtures
 from pursuit.densities.downdates import corrected
 from pursuit.densities.local_weights import nearest
-from pursuit.estimators import _mixtures
 from pursuit.kernels import Gaussian, Laplacian
 
 # Settings of a density on rows near a curve in few or many dimensions.
@@ -249,9 +248,8 @@ def test_factors_are_kept_only_if_they_fit_the_memory():
     for memory in ("1 GiB", "1 MiB"):
         model = ManifoldParzen(16, None, 0.1, max_memory=memory, n_jobs=1)
         model.fit(X[:50]).score_samples(Z)
-        model.fit(X)
         tracemalloc.start()
-        found.append(model.score_samples(Z))
+        found.append(model.fit(X).score_samples(Z))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     # A factor is a matrix of 12 rows and as many columns.
@@ -263,7 +261,7 @@ def test_factors_are_kept_only_if_they_fit_the_memory():
 def test_careful_form_keeps_to_the_memory():
     X, Z = curve(12, 40), curve(20_000, 40, seed=1)
     model = ManifoldParzen(5, None, 1e-6, max_memory="1 MiB").fit(X)
-    assert model._gaussians.is_delicate
+    assert model._mixture.gaussians.is_delicate
     expected = model.score_samples(Z[-3:])
     tracemalloc.start()
     found = model.score_samples(Z)
@@ -588,7 +586,7 @@ def test_a_search_looks_for_neighbors_once(monkeypatch):
         asked.append(given)
         return nearest(*given)
 
-    for module in (local_weights, _mixtures):
+    for module in (local_weights, mixtures):
         monkeypatch.setattr(module, "nearest", spy)
     n_asked = []
     for n_neighbors in (8, "auto"):

@@ -7,17 +7,16 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def choose_among(A, D, least, n_picks):
-    """Return which of a few columns the deflation would choose, in order.
+def choose_among(A, D, least, is_open, picks, g, q):
+    """Write which of a few columns the deflation would choose, and return how many.
 
     ``A`` holds the inner products of the columns, ``D`` their values at each other's
     rows; both are overwritten. A column whose residual falls below ``least`` is
-    skipped. The result is a prediction that the choice verifies.
+    skipped, as is one that is not open. At most ``len(picks)`` are chosen; ``g`` and
+    ``q`` are scratch. The result is a prediction that the choice verifies.
     """
     n = len(least)
-    picks = np.empty(n_picks, dtype=np.int64)
-    is_open = np.ones(n, dtype=np.bool_)
-    for step in range(n_picks):
+    for step in range(len(picks)):
         best = -1
         top = 0.0
         for k in range(n):
@@ -25,30 +24,31 @@ def choose_among(A, D, least, n_picks):
                 top = A[k, k] / D[k, k]
                 best = k
         if best < 0:
-            return picks[:step]
+            return step
         picks[step] = best
         is_open[best] = False
         root = np.sqrt(D[best, best])
-        g = D[best] / root
-        q = A[best] / root
+        for k in range(n):
+            g[k] = D[best, k] / root
+            q[k] = A[best, k] / root
         squared = A[best, best] / D[best, best]
         for i in range(n):
             if is_open[i]:
                 for k in range(n):
                     D[i, k] -= g[i] * g[k]
                     A[i, k] += g[i] * (squared * g[k] - q[k]) - q[i] * g[k]
-    return picks
+    return len(picks)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def deflate_pool(U, P, index, own, across, g, q):
+def deflate_pool(U, P, index, along, across, g, q):
     """Subtract a direction from columns and their products, if the index is not -1.
 
-    ``U -= own g'`` and ``P -= own q' + across g'``, in one pass.
+    ``U -= along g'`` and ``P -= along q' + across g'``, in one pass.
     """
     for s in range(len(index)):
         if index[s] >= 0:
-            a, b = own[s], across[s]
+            a, b = along[s], across[s]
             u, p = U[s], P[s]
             for j in range(len(g)):
                 u[j] -= a * g[j]

@@ -1,4 +1,4 @@
-"""Settings and run of the choice of points, and the subspaces of sparse KPCA."""
+"""Choose points greedily: settings, memory, when to stop, and what is chosen."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._interrupts import is_repeated, plain_interrupts
 from pursuit._memory import amount
 from pursuit._progress import Progress
+from pursuit._threads import one_blas_thread
 from pursuit._warnings import warn
+from pursuit.bounds.subspaces import compression_penalty
 from pursuit.functions import Columns, Functions, KernelFunctions
 from pursuit.kernels import Kernel
 
-from .deflation import GreedyChoice, View, run
-from .stopping import Stop
+from .correlation import DrawnCorrelation, LargestCorrelation
+from .deflation import GreedyChoice, View
+from .pairs import PairedPath
 from .subspaces import SubspacePath, coordinate_blocks, mean_products
 from .variance import LOOKS_EACH, MOST, DrawnVariance, LargestVariance
 
@@ -26,6 +30,16 @@ _COUNTED_SHARE = 0.8
 _LEAST_BLOCK = 64
 # Range of kernel values in which sums of squares neither overflow nor underflow.
 _SMALLEST, _LARGEST = 1e-130, 1e130
+
+REASONS = {
+    "interrupted": "interrupted: stopped by the user",
+    "truncated": "truncated: the first points of a longer choice",
+    "exhausted": "exhausted: none of the other rows to choose from lies outside the "
+    "span of the chosen ones by more than tol",
+    "share": "share: as much is captured as was asked for",
+    "bound": "bound: no larger subspace can have a lower bound",
+    "max_support": "max_support: as many points as were asked for",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +73,9 @@ class Choosing:
         """Return the rows of the sample; for a kernel matrix, its square block."""
         if self.sample is None:
             return X
-        return (
-            X[self.sample]
-            if kernel is not None
-            else X[np.ix_(self.sample, self.sample)]
-        )
+        if kernel is None:
+            return X[np.ix_(self.sample, self.sample)]
+        return X[self.sample]
 
     def rows(self, chosen: np.ndarray) -> np.ndarray:
         """Return the indices, among all rows, of chosen rows of the sample."""
@@ -102,27 +114,48 @@ class Choosing:
     def run(
         self, choice: GreedyChoice, stop: Callable[[], str | None], view: View
     ) -> str:
-        """Take all steps, with a progress bar; return why they ended."""
+        """Take steps until a rule stops them; return why they ended.
+
+        ``stop`` is called before each step and returns None or a reason. A first
+        interrupt (Ctrl-C) ends the loop with the steps taken so far and a warning.
+        """
         total = view.residual.sum()
-        with Progress(self.max_steps, "choosing", self.verbose, "point") as progress:
 
-            def watched() -> str | None:
-                left = view.residual.sum() / total
-                progress.show(choice.n_steps, captured=1 - left)
-                return stop()
-
-            reason = run(choice, self.max_steps, watched)
+        def show() -> None:
             progress.show(choice.n_steps, captured=1 - view.residual.sum() / total)
+
+        with Progress(self.max_steps, "choosing", self.verbose, "point") as progress:
+            reason = self._steps(choice, stop, show)
+            show()
         if choice.n_steps == len(view.residual):
             return "exhausted"
         if reason == "interrupted":
-            if not choice.n_steps:
-                raise KeyboardInterrupt
             warn(
                 f"The fit was interrupted after {choice.n_steps} points; the model is "
                 "the one found so far."
             )
         return reason
+
+    def _steps(
+        self,
+        choice: GreedyChoice,
+        stop: Callable[[], str | None],
+        show: Callable[[], None],
+    ) -> str:
+        try:
+            with one_blas_thread(), plain_interrupts():
+                while choice.n_steps < self.max_steps:
+                    show()
+                    if (reason := stop()) is not None:
+                        return reason
+                    if not choice.step():
+                        return "exhausted"
+        except KeyboardInterrupt:
+            # A second interrupt ends the caller too; without a step there is no model.
+            if is_repeated() or not choice.n_steps:
+                raise
+            return "interrupted"
+        return "max_support"
 
 
 def _functions(kernel: Kernel | None, points: Any) -> Functions:
@@ -150,6 +183,61 @@ def diagonal(kernel: Kernel | None, X: Any) -> np.ndarray:
     return values
 
 
+# -- when to stop --------------------------------------------------------------------
+
+# A rule is asked before each step, with the number of steps taken; it returns None or
+# a reason to stop.
+Stop = Callable[[View, int], str | None]
+
+
+def until_share(share: float, center: bool) -> Stop:
+    """Return a rule that stops when a share of the variance is captured.
+
+    It is the variance about the mean, as far as the span holds this, or with
+    ``center=False`` the trace.
+    """
+    inside, n_seen = 0.0, 0
+
+    def stop(view: View, n_steps: int) -> str | None:
+        nonlocal inside, n_seen
+        if center:
+            # The squared length of the mean, of which each step adds a coordinate.
+            means = view.factor[n_seen:].mean(axis=1)
+            inside, n_seen = inside + len(view.diagonal) * (means @ means), view.n_steps
+        total = view.diagonal.sum() - inside
+        return "share" if view.residual.sum() <= (1 - share) * total else None
+
+    return stop
+
+
+def until_bound(n_samples: int, sup: float, delta: float) -> Stop:
+    """Return a rule that stops when no larger subspace can have a lower bound.
+
+    The term that the bound adds to the residual grows with the size, and the residual
+    is not negative: once that term reaches the lowest bound so far, this is the
+    minimum.
+    """
+    lowest = np.inf
+
+    def stop(view: View, n_steps: int) -> str | None:
+        nonlocal lowest
+        if n_steps == 0:
+            return None
+        penalty = compression_penalty(n_samples, n_steps, sup=sup, delta=delta)
+        n_outside = max(1, len(view.residual) - n_steps)
+        lowest = min(lowest, view.residual.sum() / n_outside + penalty)
+        return "bound" if penalty >= lowest else None
+
+    return stop
+
+
+def never(view: View, n_steps: int) -> None:
+    """Stop only when nothing is left."""
+
+
+# -- what is chosen ------------------------------------------------------------------
+
+
 def choose_points(
     how: Choosing, kernel: Kernel | None, X: Any, stop: Stop
 ) -> SubspacePath:
@@ -162,7 +250,7 @@ def choose_points(
         rng = np.random.default_rng(how.seed)
         choice = DrawnVariance(view, how.max_steps, how.n_drawn, rng)
     reason = how.run(choice, lambda: stop(view, choice.n_steps), view)
-    rows, triangle = how.rows(choice.atoms), triangle_of(view, choice.atoms)
+    rows, triangle = how.rows(choice.atoms), _triangle(view, choice.atoms)
     if how.sample is None:
         # An interrupt may have come between the steps of the factor and the choice.
         blocks = iter([(view.factor[: choice.n_steps].T,)])
@@ -183,6 +271,69 @@ def choose_points(
     )
 
 
-def triangle_of(view: View, chosen: np.ndarray) -> np.ndarray:
+def choose_pairs(
+    how: Choosing,
+    kernels: tuple[Kernel | None, ...],
+    X: Any,
+    Y: Any,
+    center: bool,
+    by_covariance: bool,
+) -> PairedPath:
+    """Return the subspaces of pairs chosen greedily by correlation or covariance."""
+    data = (X, Y)
+    first, second = (
+        how.view(k, how.points(k, Z), 2, name)
+        for k, Z, name in zip(kernels, data, ("kernel", "kernel_y"), strict=True)
+    )
+    choice: GreedyChoice
+    if how.n_drawn is None:
+        choice = LargestCorrelation(first, second, how.max_steps, center, by_covariance)
+    else:
+        rng = np.random.default_rng(how.seed)
+        choice = DrawnCorrelation(
+            first, second, how.max_steps, center, by_covariance, how.n_drawn, rng
+        )
+    reason = how.run(choice, lambda: None, first)
+    triangles = [_triangle(view, choice.atoms) for view in (first, second)]
+    rows, gains = how.rows(choice.atoms), choice.gains.copy()
+    return _paired_path(kernels, data, rows, gains, triangles, reason)
+
+
+def _paired_path(
+    kernels: tuple[Kernel | None, ...],
+    data: tuple[Any, Any],
+    rows: np.ndarray,
+    gains: np.ndarray,
+    triangles: list[np.ndarray],
+    reason: str,
+) -> PairedPath:
+    """Return the subspaces of the chosen rows in the two views, over all rows."""
+    blocks = [
+        coordinate_blocks(k, Z, rows, triangle)
+        for k, Z, triangle in zip(kernels, data, triangles, strict=True)
+    ]
+    n, total, products = mean_products(zip(*blocks, strict=True))
+    total, products, k = total / n, products / n, len(rows)
+    parts = (slice(0, k), slice(k, None))
+    paths = []
+    for part, kernel, Z, triangle in zip(parts, kernels, data, triangles, strict=True):
+        diag = diagonal(kernel, Z)
+        paths.append(
+            SubspacePath(
+                atoms=rows,
+                gains=gains,
+                triangle=triangle,
+                means=total[part],
+                moments=products[part, part],
+                total=float(diag.mean()),
+                sup=float(diag.max()),
+                n_samples=n,
+                stop_reason=reason,
+            )
+        )
+    return PairedPath(paths[0], paths[1], products[:k, k:])
+
+
+def _triangle(view: View, chosen: np.ndarray) -> np.ndarray:
     """Return the Cholesky factor of the chosen points' kernel matrix."""
     return np.tril(view.factor[: len(chosen), chosen].T)

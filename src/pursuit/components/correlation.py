@@ -7,8 +7,12 @@ import numpy as np
 from pursuit.engine.atoms import Atoms
 from pursuit.engine.ties import first_largest
 
-from .deflation import DRIFT, GreedyChoice, View
-from .drawn import DrawnChoice
+from .deflation import DRIFT, DrawnChoice, GreedyChoice, View
+
+# A column whose sum of squares falls below this share of its first value is rounding.
+_ROUNDING = 1e-14
+# Least positive score: 0 is for closed candidates.
+_LEAST = float(np.finfo(np.float64).tiny)
 
 
 class LargestCorrelation(GreedyChoice):
@@ -37,7 +41,7 @@ class LargestCorrelation(GreedyChoice):
         ones = np.ones((1, first.atoms.n_rows))
         self._squares = [v.squares() for v in self.views]
         self._means = [v.atoms.correlate(ones)[0] / ones.size for v in self.views]
-        self._floors = [1e-14 * s for s in self._squares]
+        self._floors = [_ROUNDING * s for s in self._squares]
         self._cross = _cross_products(first.atoms, second.atoms)
 
     def step(self) -> bool:
@@ -147,7 +151,7 @@ def _scores(
     """
     scores = np.zeros(len(cross))
     np.divide(cross, norms, out=scores, where=usable)
-    least = 0.0 if by_covariance else 1e-300
+    least = 0.0 if by_covariance else _LEAST
     scores = np.maximum(scores + _offset(by_covariance), least)
     return np.where(usable, scores, 0.0)
 

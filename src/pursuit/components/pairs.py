@@ -1,18 +1,16 @@
-"""Pairs of subspaces of two views, chosen by sparse KCCA."""
+"""Pairs of subspaces of two views, and canonical correlations in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular, svd
 
-from pursuit.kernels import Kernel
+from .subspaces import SubspacePath
 
-from .choosing import Choosing, diagonal, triangle_of
-from .correlation import DrawnCorrelation, LargestCorrelation
-from .deflation import GreedyChoice
-from .subspaces import SubspacePath, coordinate_blocks, mean_products
+# A direction with less than this share of the total variance is noise.
+_FLAT = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,64 +68,71 @@ class PairedPath:
         )
 
 
-def choose_pairs(
-    how: Choosing,
-    kernels: tuple[Kernel | None, ...],
-    X: Any,
-    Y: Any,
-    center: bool,
-    by_covariance: bool,
-) -> PairedPath:
-    """Return the subspaces of pairs chosen greedily by correlation or covariance."""
-    data = (X, Y)
+def variates(
+    path: PairedPath, center: bool, alpha: float, n: int
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Return the weights of the first ``n`` pairs of variates, and their means.
+
+    For each view: weights (n, n_steps) of the chosen points' images, and means to
+    subtract (n,); fewer if there are not so many directions.
+    """
+    views = (path.first, path.second)
+    directions = [W[:, :n] for W in canonical_directions(path, center, alpha)]
+    if not directions[0].shape[1]:
+        raise ValueError("One of the views is constant on the training rows.")
+    pairs = list(zip(views, directions, strict=True))
+    weights = tuple(solve_triangular(view.triangle.T, W).T for view, W in pairs)
+    return weights, tuple(view.means @ W * float(center) for view, W in pairs)
+
+
+def canonical_directions(
+    path: PairedPath, center: bool, alpha: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the directions, as columns in the coordinates of the two subspaces.
+
+    They are the singular vectors of the cross-covariance after both views are
+    whitened, scaled to unit variance. Directions without variance in one of the views
+    are left out: k points span k - 1 directions about their mean.
+    """
+    C = path.cross_covariance(center)
+    roots = [_whitening(view, center, alpha) for view in (path.first, path.second)]
+    U, _, Vt = svd(roots[0].T @ C @ roots[1], full_matrices=False)
+    largest = np.abs(U).argmax(axis=0)
+    sign = np.where(U[largest, np.arange(U.shape[1])] < 0, -1.0, 1.0)
+    W = [root @ V for root, V in zip(roots, (U * sign, Vt.T * sign), strict=True)]
+    views = zip((path.first, path.second), W, strict=True)
+    variances = [_variances(view.covariance(center), w) for view, w in views]
+    is_real = (variances[0] > 0) & (variances[1] > 0)
     first, second = (
-        how.view(k, how.points(k, Z), 2, name)
-        for k, Z, name in zip(kernels, data, ("kernel", "kernel_y"), strict=True)
+        w[:, is_real] / np.sqrt(variance[is_real])
+        for w, variance in zip(W, variances, strict=True)
     )
-    choice: GreedyChoice
-    if how.n_drawn is None:
-        choice = LargestCorrelation(first, second, how.max_steps, center, by_covariance)
-    else:
-        rng = np.random.default_rng(how.seed)
-        choice = DrawnCorrelation(
-            first, second, how.max_steps, center, by_covariance, how.n_drawn, rng
-        )
-    reason = how.run(choice, lambda: None, first)
-    triangles = [triangle_of(view, choice.atoms) for view in (first, second)]
-    rows, gains = how.rows(choice.atoms), choice.gains.copy()
-    return _paired_path(kernels, data, rows, gains, triangles, reason)
+    return first, second
 
 
-def _paired_path(
-    kernels: tuple[Kernel | None, ...],
-    data: tuple[Any, Any],
-    rows: np.ndarray,
-    gains: np.ndarray,
-    triangles: list[np.ndarray],
-    reason: str,
-) -> PairedPath:
-    """Return the subspaces of the chosen rows in the two views, over all rows."""
-    blocks = [
-        coordinate_blocks(k, Z, rows, triangle)
-        for k, Z, triangle in zip(kernels, data, triangles, strict=True)
-    ]
-    n, total, products = mean_products(zip(*blocks, strict=True))
-    total, products, k = total / n, products / n, len(rows)
-    parts = (slice(0, k), slice(k, None))
-    paths = []
-    for part, kernel, Z, triangle in zip(parts, kernels, data, triangles, strict=True):
-        diag = diagonal(kernel, Z)
-        paths.append(
-            SubspacePath(
-                atoms=rows,
-                gains=gains,
-                triangle=triangle,
-                means=total[part],
-                moments=products[part, part],
-                total=float(diag.mean()),
-                sup=float(diag.max()),
-                n_samples=n,
-                stop_reason=reason,
-            )
-        )
-    return PairedPath(paths[0], paths[1], products[:k, k:])
+def _variances(C: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Return the variances of directions, 0 for noise."""
+    variances = np.einsum("ij,ik,kj->j", W, C, W)
+    norms = np.einsum("ij,ij->j", W, W)
+    return np.where(variances > _FLAT * np.trace(C) * norms, variances, 0.0)
+
+
+def _whitening(view: SubspacePath, center: bool, alpha: float) -> np.ndarray:
+    """Return ``A`` with ``A' (C + ridge I) A = I``."""
+    C = view.covariance(center)
+    ridge = max(alpha, _FLAT) * np.trace(C)
+    L = cholesky(C + ridge * np.eye(len(C)), lower=True)
+    return solve_triangular(L, np.eye(len(C)), lower=True).T
+
+
+def correlations(T: np.ndarray, U: np.ndarray, center: bool) -> np.ndarray:
+    """Return the correlations of the columns of two arrays, 0 if one is constant.
+
+    Without ``center``, return their cosines, 0 if one is zero.
+    """
+    if center:
+        T, U = T - T.mean(axis=0), U - U.mean(axis=0)
+    norms = np.sqrt((T**2).sum(axis=0) * (U**2).sum(axis=0))
+    out = np.zeros(T.shape[1])
+    np.divide((T * U).sum(axis=0), norms, out=out, where=norms > 0)
+    return out

@@ -19,7 +19,10 @@ from pursuit.bounds import BoundCurve, kpca_compression
 from pursuit.expansions import kernel_blocks, value_blocks
 from pursuit.functions import Columns
 from pursuit.kernels import Kernel
+from pursuit.kernels._base import KernelOn
 
+# Kernel values in a block of a projection: 32 MiB of float64.
+_BLOCK = 1 << 22
 # Share of the mean of ``k(x, x)`` that is rounding.
 _ROUNDING = 1e-14
 
@@ -80,6 +83,11 @@ class SubspacePath:
     def coordinates(self, K: np.ndarray) -> np.ndarray:
         """Return coordinates (n, n_steps) from kernel values with the chosen points."""
         return _coordinates(self.triangle, K)
+
+    def mean_weights(self, center: bool) -> np.ndarray:
+        """Return the weights of the chosen images in the mean image, or zeros."""
+        means = self.means if center else np.zeros(len(self))
+        return solve_triangular(self.triangle.T, means)
 
     def covariance(self, center: bool) -> np.ndarray:
         """Return the covariance of the coordinates, or their mean products."""
@@ -160,6 +168,43 @@ class SubspacePath:
             means=self.means[:size],
             moments=self.moments[:size, :size],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Directions in the span of chosen points, and the center of the coordinates.
+
+    Attributes
+    ----------
+    values : KernelOn or None
+        Kernel on the chosen points; None if users pass kernel values.
+    weights : ndarray of shape (n_directions, n_points)
+        Weights of the chosen points' images in the directions.
+    offset : ndarray of shape (n_directions,)
+        Coordinates of the center.
+    """
+
+    values: KernelOn | None
+    weights: np.ndarray
+    offset: np.ndarray
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return the coordinates (n, n_directions) of rows, in blocks."""
+        out = np.empty((X.shape[0], len(self.weights)))
+        for rows, K in self.blocks(X):
+            np.matmul(K, self.weights.T, out=out[rows])
+            out[rows] -= self.offset
+        return out
+
+    def blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield slices of rows, and their kernel values with the chosen points."""
+        if self.values is None:
+            yield slice(0, X.shape[0]), X
+            return
+        step = max(1, _BLOCK // max(1, len(self.values)))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            yield rows, self.values(X[rows])
 
 
 def _coordinates(triangle: np.ndarray, K: np.ndarray) -> np.ndarray:

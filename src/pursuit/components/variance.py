@@ -7,8 +7,7 @@ import numpy as np
 from pursuit.engine.ties import first_largest
 
 from ._loops import choose_among, deflate_pool
-from .deflation import DRIFT, GreedyChoice, View
-from .drawn import DrawnChoice
+from .deflation import DRIFT, DrawnChoice, GreedyChoice, View
 
 # A pooled column whose residual has fallen below this share of its first value has
 # lost precision, and is fetched again.
@@ -87,8 +86,9 @@ class LargestVariance(GreedyChoice):
         """Return whether the column confirms the score; correct it if not."""
         u = self._pool.U[slot]
         self._sums[i], self.view.residual[i] = u @ u, u[i]
-        exact = self._sums[i] / max(self.view.residual[i], 1e-300)
-        return abs(exact - score) <= DRIFT * score
+        if not u[i] > 0:
+            return False
+        return bool(abs(self._sums[i] / u[i] - score) <= DRIFT * score)
 
     def _take(self, i: int, slot: int, score: float) -> None:
         view, pool = self.view, self._pool
@@ -133,8 +133,11 @@ class LargestVariance(GreedyChoice):
     def _foresee(self, among: np.ndarray, U: np.ndarray, n_picks: int) -> np.ndarray:
         """Return which of the columns the loop would choose among these."""
         A = self.view.atoms.pool.matmul(U, np.ascontiguousarray(U.T))
-        least = _STALE * self.view.residual[among]
-        return choose_among(A, U[:, among], least, min(n_picks, len(among)))
+        n = len(among)
+        least, is_open = _STALE * self.view.residual[among], np.ones(n, dtype=bool)
+        picks, scratch = np.empty(min(n_picks, n), dtype=np.int64), np.empty((2, n))
+        n_chosen = choose_among(A, U[:, among], least, is_open, picks, *scratch)
+        return picks[:n_chosen]
 
 
 class _Pool:
@@ -152,8 +155,8 @@ class _Pool:
 
     def find(self, i: int) -> int:
         """Return the position of the column of row ``i``, -1 if absent."""
-        found = np.flatnonzero(self.index == i)
-        return int(found[0]) if len(found) else -1
+        places = np.flatnonzero(self.index == i)
+        return int(places[0]) if len(places) else -1
 
     def add(self, index: np.ndarray, U: np.ndarray) -> None:
         """Add some columns, with their products computed in one pass."""
@@ -165,9 +168,9 @@ class _Pool:
 
     def deflate(self, g: np.ndarray, q: np.ndarray, squared: float) -> None:
         """Deflate all columns by ``g``, with ``q = K_n g``."""
-        own = g[self.index]
-        across = q[self.index] - own * squared
-        deflate_pool(self.U, self.P, self.index, own, across, g, q)
+        along = g[self.index]
+        across = q[self.index] - along * squared
+        deflate_pool(self.U, self.P, self.index, along, across, g, q)
 
     def drop(self, slot: int) -> None:
         """Drop one column."""

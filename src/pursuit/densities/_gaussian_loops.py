@@ -2,7 +2,9 @@
 
 Letters as in :mod:`pursuit.densities.local_gaussians`: l centers x_j, b queries in a
 block, K neighbors. A running log-sum-exp is a pair: ``top`` (b,), the largest term so
-far, and ``total`` (b,), the sum of exp(term - top).
+far, and ``total`` (b,), the sum of exp(term - top). ``g`` (columns of F, b), ``s``
+(rows of F, b) and ``t`` (rows, b) are scratch: callers allocate them, because compiled
+allocations take long to compile.
 """
 
 import numpy as np
@@ -10,9 +12,6 @@ from numba import njit
 
 from pursuit.kernels.distances import CANCELLED
 from pursuit.kernels.exponential import exp_nonpositive
-
-# Start of a running log-sum-exp: finite, so that differences are not NaN.
-START = -1e300
 
 _CONTRACT = {"contract"}
 
@@ -59,13 +58,14 @@ def add_squares(F, g, is_triangular, t, out):
     """Add |F g|² of each query to ``out``.
 
     Two rows and four columns of F at a time balance loads and arithmetic; F is padded
-    with zeros to an even number of rows and a multiple of four columns. ``t`` (2, b) is
-    scratch.
+    with zeros to an even number of rows and a multiple of four columns; so is g.
     """
     n_rows, n_columns = F.shape
     for a in range(0, n_rows, 2):
         stop = min((a // 4 + 1) * 4, n_columns) if is_triangular else n_columns
-        t[:, :] = 0.0
+        for q in range(g.shape[1]):
+            t[0, q] = 0.0
+            t[1, q] = 0.0
         for h in range(0, stop, 4):
             f00, f01, f02, f03 = F[a, h], F[a, h + 1], F[a, h + 2], F[a, h + 3]
             f10, f11 = F[a + 1, h], F[a + 1, h + 1]
@@ -81,7 +81,7 @@ def add_squares(F, g, is_triangular, t, out):
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def add_by_products(
     P, first, X, norms, Z, z_norms, indices, offsets, F, is_triangular,
-    precision, log_heights, top, total,
+    precision, log_heights, top, total, g, t,
 ):  # fmt: skip
     """Add Gaussians whose factors act on inner products with the neighbors.
 
@@ -89,13 +89,12 @@ def add_by_products(
     terms ``log_heights[j] - (precision |z - x_j|² - |F_j g_j|²) / 2``.
     """
     b = P.shape[1]
-    g = np.zeros((F.shape[2], b))
-    t = np.empty((2, b))
-    square, fitted = np.empty(b), np.empty(b)
+    square, fitted = t[2], t[3]
     for i in range(F.shape[0]):
         j = first + i
         distances_from(P[j], X[j], norms[j], Z, z_norms, square)
-        fitted[:] = 0.0
+        for q in range(b):
+            fitted[q] = 0.0
         if F.shape[1] > 0:
             inner_products(P, j, indices[j], offsets[j], g)
             add_squares(F[i], g, is_triangular, t, fitted)
@@ -106,20 +105,21 @@ def add_by_products(
 
 
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
-def add_by_differences(first, X, Zt, F, is_triangular, log_heights, top, total):
+def add_by_differences(
+    first, X, Zt, F, is_triangular, log_heights, top, total, g, t
+):  # fmt: skip
     """Add Gaussians whose factors act on z - x_j: term log_heights - |F (z - x)|²/2.
 
     ``Zt`` (n, b) holds the queries as columns.
     """
     n, b = Zt.shape
-    g = np.zeros((F.shape[2], b))
-    t = np.empty((2, b))
-    terms = np.empty(b)
+    terms = t[2]
     for i in range(F.shape[0]):
         for a in range(n):
             for q in range(b):
                 g[a, q] = Zt[a, q] - X[first + i, a]
-        terms[:] = 0.0
+        for q in range(b):
+            terms[q] = 0.0
         add_squares(F[i], g, is_triangular, t, terms)
         for q in range(b):
             terms[q] = log_heights[i] - 0.5 * terms[q]
@@ -129,7 +129,7 @@ def add_by_differences(first, X, Zt, F, is_triangular, log_heights, top, total):
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def add_left_out(
     first, start, places, neighbors, corrected, squares, s,
-    precisions, curvatures, log_heights, i, top, total,
+    precisions, curvatures, log_heights, i, top, total, terms,
 ):  # fmt: skip
     """Add the terms of one center to the sums of every model, without its own row.
 
@@ -139,7 +139,6 @@ def add_left_out(
     ``start``.
     """
     b = squares.shape[0]
-    terms = np.empty(b)
     for m in range(precisions.shape[0]):
         for q in range(b):
             terms[q] = precisions[m] * squares[q]
@@ -163,12 +162,10 @@ def add_left_out(
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def left_out_by_products(
     P, first, start, places, X, norms, Z, z_norms, neighbors, offsets, F,
-    corrected, precisions, curvatures, log_heights, top, total,
+    corrected, precisions, curvatures, log_heights, top, total, g, s, t,
 ):  # fmt: skip
     """Do `add_by_products` for many models at once, with each row left out."""
-    b = P.shape[1]
-    g, s = np.empty((F.shape[2], b)), np.empty((F.shape[1], b))
-    squares = np.empty(b)
+    squares, terms = t[0], t[1]
     for i in range(F.shape[0]):
         j = first + i
         distances_from(P[j], X[j], norms[j], Z, z_norms, squares)
@@ -176,19 +173,20 @@ def left_out_by_products(
         np.dot(F[i], g, s)
         add_left_out(
             first, start, places, neighbors, corrected, squares, s,
-            precisions, curvatures, log_heights, i, top, total,
+            precisions, curvatures, log_heights, i, top, total, terms,
         )  # fmt: skip
 
 
 @njit(nogil=True, cache=True, fastmath=_CONTRACT)
 def left_out_by_differences(
     first, start, places, X, Zt, neighbors, F, corrected,
-    precisions, curvatures, log_heights, top, total,
+    precisions, curvatures, log_heights, top, total, g, s, t,
 ):  # fmt: skip
     """Do `add_by_differences` for many models at once, with each row left out."""
     n, b = Zt.shape
-    g, s = np.empty((n, b)), np.empty((F.shape[1], b))
-    squares = np.zeros(b)
+    squares, terms = t[0], t[1]
+    for q in range(b):
+        squares[q] = 0.0
     for i in range(F.shape[0]):
         for a in range(n):
             for q in range(b):
@@ -196,7 +194,7 @@ def left_out_by_differences(
         np.dot(F[i], g, s)
         add_left_out(
             first, start, places, neighbors, corrected, squares, s,
-            precisions, curvatures, log_heights, i, top, total,
+            precisions, curvatures, log_heights, i, top, total, terms,
         )  # fmt: skip
 
 

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .gaussians import (
-    EPS,
     covers_features,
     decomposed,
     log_gaussians,
@@ -31,11 +30,10 @@ from .gaussians import (
     normalized,
     relative_masses,
 )
+from .points import EPS, LEAST_MASS
 
 # Numbers held at a time for pairs of a center and a neighbor.
 _PAIRS = 1 << 20
-# Least mass, relative to the largest, that the closed form divides by.
-_TINY = 1e-100
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ def _sums_of_quotients(values: np.ndarray, divisors: np.ndarray) -> np.ndarray:
 
 def _rest(masses: np.ndarray) -> np.ndarray:
     """Return the mass of the other neighbors; tiny, not 0, if they have none."""
-    return np.maximum(mass_of_others(masses), _TINY)
+    return np.maximum(mass_of_others(masses), LEAST_MASS)
 
 
 def _reduced(

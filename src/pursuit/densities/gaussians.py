@@ -1,4 +1,4 @@
-"""What densities share: decompositions, log-densities, exponents of kernels, blocks.
+"""Decompositions, log-densities, exponents of kernels and blocks for all densities.
 
 Letters: c matrices A (K, n), where AᵀA is the covariance of a Gaussian without σ²; r
 eigenvalues; s values of σ².
@@ -20,15 +20,14 @@ from pursuit.kernels.distances import (
     squared_distances,
 )
 
+from .points import EPS, LARGEST_COORDINATE, START
+
 # Queries in a block: their inner products with a neighborhood stay in the cache.
 BLOCK = 128
 # Number of features up to which covariances are used instead of Gram matrices.
 FEW_FEATURES = 8
-# Largest coordinate at which the density is not set to 0.
-LARGEST_COORDINATE = 1e150
 # Largest possible error of a log-density, in nats, at which fast forms are used.
 LARGEST_ERROR = 1e-8
-EPS = float(np.finfo(np.float64).eps)
 
 
 def descending(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -118,14 +117,41 @@ def squared_sizes(A: np.ndarray) -> np.ndarray:
     return np.einsum("ijk,ijk->i", A, A)
 
 
-def finished(top: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Return the logarithm of a running log-sum-exp.
+class LogSums:
+    """Running log-sum-exps, one for each query of a model.
 
-    NaN, which is inf - inf of a distance that overflows, means density 0.
+    Attributes
+    ----------
+    top : ndarray
+        Largest term so far.
+    total : ndarray
+        Sum of exp(term - top).
     """
+
+    def __init__(self, *shape: int) -> None:
+        self.top, self.total = np.full(shape, START), np.zeros(shape)
+
+    def logs(self) -> np.ndarray:
+        """Return the logarithms of the sums.
+
+        NaN, which is inf - inf of a distance that overflows, means density 0.
+        """
+        with np.errstate(divide="ignore"):
+            logs = self.top + np.log(self.total)
+        logs[np.isnan(logs)] = -np.inf
+        return logs
+
+
+def log_sum_exp(terms: np.ndarray) -> np.ndarray:
+    """Return log Σ exp(term) over the last axis; -inf if all terms are -inf.
+
+    ``scipy.special.logsumexp`` takes longer than the rest of a query of few points.
+    """
+    largest = terms.max(axis=-1, keepdims=True)
+    largest[np.isneginf(largest)] = 0.0
     with np.errstate(divide="ignore"):
-        logs = top + np.log(total)
-    return np.where(np.isnan(logs), -np.inf, logs)
+        sums = np.log(np.exp(terms - largest).sum(axis=-1))
+    return np.asarray(sums + largest[..., 0])
 
 
 def are_far(Z: np.ndarray) -> np.ndarray:
@@ -180,16 +206,18 @@ def exponent_distances(kernel: Kernel, Z: Any, X: Any) -> np.ndarray | None:
 
 def row_blocks(n_rows: int, n_numbers: int, memory: int) -> Iterator[slice]:
     """Yield slices of rows, of ``n_numbers`` each, that fit a quarter of the memory."""
-    height = int(np.clip(memory // (4 * 8 * max(n_numbers, 1)), 1, 4096))
+    height = max(1, min(memory // (4 * 8 * max(n_numbers, 1)), 4096))
     for a in range(0, n_rows, height):
         yield slice(a, min(a + height, n_rows))
 
 
 def query_blocks(n_queries: int, n_centers: int, limits: Limits) -> list[slice]:
     """Return even, small slices of queries that together fit the memory."""
+    if n_queries == 1:
+        return [slice(0, 1)]
     n_threads = limits.usable_threads
     allowed = limits.memory // (4 * 8 * n_centers * n_threads)
-    size = int(np.clip(allowed, 1, BLOCK))
+    size = max(1, min(allowed, BLOCK))
     n_blocks = max(-(-n_queries // size), min(n_threads, n_queries))
     edges = np.linspace(0, n_queries, n_blocks + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]

@@ -23,16 +23,16 @@ from pursuit._threads import one_blas_thread
 from . import _gaussian_loops as loops
 from .downdates import Models, corrected
 from .gaussians import (
-    EPS,
     LARGEST_ERROR,
+    LogSums,
     covers_features,
     decomposed,
-    finished,
     mass_of_others,
     normalized,
     query_blocks,
     squared_sizes,
 )
+from .points import EPS
 
 # One eighth of the memory is for the arrays of a block of centers.
 _SHARE = 8
@@ -78,18 +78,17 @@ class LeaveOneOut:
         """
         shape = len(models.components), len(models.variances), len(rows)
         n_models = shape[0] * shape[1]
-        top = np.full((n_models, len(rows)), loops.START)
-        total = np.zeros((n_models, len(rows)))
+        sums = LogSums(n_models, len(rows))
         places = np.full(len(self.X), -1)
         places[rows] = np.arange(len(rows))
         is_direct = self._is_direct(models)
         # The matrices are small: threads of BLAS would only wait.
         with one_blas_thread():
             for group in self._groups(n_models, is_direct):
-                for block in self._made(group, models, places, is_direct):
-                    self._add(block, rows, places, top, total)
+                for block in self._blocks(group, models, places, is_direct):
+                    self._add(block, rows, places, sums)
         log_rest = np.log(mass_of_others(self.counts)[rows])
-        return finished(top, total).reshape(shape) - log_rest
+        return sums.logs().reshape(shape) - log_rest
 
     def _is_direct(self, models: Models) -> bool:
         """Return whether factors act on differences instead of inner products.
@@ -116,31 +115,29 @@ class LeaveOneOut:
         blocks = [slice(a, min(a + height, n_rows)) for a in starts]
         return [blocks[a : a + n_threads] for a in range(0, len(blocks), n_threads)]
 
-    def _made(
+    def _blocks(
         self, group: list[slice], models: Models, places: np.ndarray, is_direct: bool
     ) -> list[_Block]:
-        made: dict[int, _Block] = {}
+        """Return the blocks of centers of a group, made in threads."""
+        blocks: dict[int, _Block] = {}
 
-        def work(mine: Sequence[slice]) -> None:
-            for here in mine:
-                made[here.start] = _Block.of(self, here, models, places, is_direct)
+        def work(slices: Sequence[slice]) -> None:
+            for here in slices:
+                blocks[here.start] = _Block.of(self, here, models, places, is_direct)
 
         self.limits.deal(work, group)
-        return [made[here.start] for here in group]
+        return [blocks[here.start] for here in group]
 
     def _add(
-        self,
-        block: _Block,
-        rows: np.ndarray,
-        places: np.ndarray,
-        top: np.ndarray,
-        total: np.ndarray,
+        self, block: _Block, rows: np.ndarray, places: np.ndarray, sums: LogSums
     ) -> None:
-        def work(mine: Sequence[slice]) -> None:
-            for here in mine:
-                sums = top[:, here].copy(), total[:, here].copy()
-                block.add(self.X, self.X[rows[here]], here.start, places, *sums)
-                top[:, here], total[:, here] = sums
+        """Add the Gaussians of a block to the running sums of all rows left out."""
+
+        def work(slices: Sequence[slice]) -> None:
+            for here in slices:
+                top, total = sums.top[:, here].copy(), sums.total[:, here].copy()
+                block.add(self.X, self.X[rows[here]], here.start, places, top, total)
+                sums.top[:, here], sums.total[:, here] = top, total
 
         self.limits.deal(work, query_blocks(len(rows), len(self.X), self.limits))
 
@@ -226,9 +223,11 @@ class _Block:
         total: np.ndarray,
     ) -> None:
         """Add the Gaussians of the block at the queries Z to the running sums."""
+        b, (_, n_rows, n_columns) = len(Z), self.factors.shape
         models = (
             self.corrected, self.precisions, self.curvatures, self.log_heights,
-            top, total,
+            top, total, np.empty((n_columns, b)), np.empty((n_rows, b)),
+            np.empty((2, b)),
         )  # fmt: skip
         if self.is_direct:
             Zt = np.ascontiguousarray(Z.T)

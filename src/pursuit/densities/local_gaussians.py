@@ -19,7 +19,7 @@ Letters: l points, n features, K neighbors, d directions, m queries.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,18 +28,18 @@ from pursuit._limits import Limits
 
 from . import _gaussian_loops as loops
 from .gaussians import (
-    EPS,
     FEW_FEATURES,
     LARGEST_ERROR,
+    LogSums,
     are_far,
     descending,
-    finished,
     query_blocks,
     row_blocks,
     singular,
     squared_sizes,
 )
 from .local_weights import WeightedNeighbors
+from .points import EPS
 
 # Bytes for the computation of a block of factors.
 _WORKING = 1 << 25
@@ -76,8 +76,8 @@ class LocalGaussians:
         σ².
     log_weights : ndarray of shape (l,)
         log π_i.
-    limits : Limits
-        Memory of factors and blocks, and threads.
+    stored : Factors or None
+        Factors of all centers; None if each call computes them.
     """
 
     X: np.ndarray
@@ -85,7 +85,23 @@ class LocalGaussians:
     n_components: int | None
     variance: float
     log_weights: np.ndarray
-    limits: Limits
+    stored: Factors | None = None
+
+    def factorized(self, limits: Limits) -> LocalGaussians:
+        """Return the mixture with its factors, if they fit half of the memory."""
+        n_rows, (rows, columns) = len(self.X), self.factor_shape
+        if 8 * rows * columns * n_rows > limits.memory // 2 or self.is_delicate:
+            return self
+        stored = Factors(np.empty((n_rows, rows, columns)), np.empty(n_rows))
+
+        def work(slices: Sequence[slice]) -> None:
+            for here in slices:
+                part = self.factors(here)
+                stored.values[here] = part.values
+                stored.log_heights[here] = part.log_heights
+
+        limits.deal(work, self.blocks_of_centers(min(limits.memory // 4, _WORKING)))
+        return replace(self, stored=stored)
 
     @cached_property
     def norms(self) -> np.ndarray:
@@ -101,29 +117,9 @@ class LocalGaussians:
             offsets[here] = np.einsum("ijk,ik->ij", near, self.X[here])
         return offsets
 
-    @cached_property
-    def kept(self) -> Factors | None:
-        """The factors of all centers, or None if they do not fit the memory."""
-        rows, columns = self.factor_shape
-        size = 8 * rows * columns * len(self.X)
-        if size > self.limits.memory // 2 or self.is_delicate:
-            return None
-        kept = Factors(np.empty((len(self.X), rows, columns)), np.empty(len(self.X)))
-
-        def work(mine: Sequence[slice]) -> None:
-            for here in mine:
-                part = self.factors(here)
-                kept.values[here], kept.log_heights[here] = (
-                    part.values,
-                    part.log_heights,
-                )
-
-        self.limits.deal(work, self.blocks_of_centers(_WORKING))
-        return kept
-
     # -- kinds of factors ----------------------------------------------------------
 
-    @property
+    @cached_property
     def n_directions(self) -> int:
         """The maximum number of directions of a Gaussian."""
         largest = min(self.neighbors.indices.shape[1], self.X.shape[1])
@@ -136,19 +132,19 @@ class LocalGaussians:
             self.neighbors.indices.shape[1], self.X.shape[1]
         )
 
-    @property
+    @cached_property
     def is_direct(self) -> bool:
         """Whether factors act on x - x_i instead of inner products."""
         n, d = self.X.shape[1], self.n_directions
         width = self.neighbors.indices.shape[1]
         return d > 0 and (n <= FEW_FEATURES or n * n <= width * d)
 
-    @property
+    @cached_property
     def is_triangular(self) -> bool:
         """Whether the factors are Cholesky factors."""
         return self.is_full and self.n_directions > 0 and not self.is_sharp
 
-    @property
+    @cached_property
     def is_delicate(self) -> bool:
         """Whether σ is so small that inner products would be too imprecise."""
         if self.n_directions == 0 or self.is_direct:
@@ -170,7 +166,7 @@ class LocalGaussians:
             for here in self.blocks_of_centers(_WORKING)
         )
 
-    @property
+    @cached_property
     def factor_shape(self) -> tuple[int, int]:
         """Padded numbers of rows and columns of a factor."""
         if self.n_directions == 0:
@@ -179,6 +175,15 @@ class LocalGaussians:
         rows = n if self.is_direct else width if self.is_full else self.n_directions
         columns = n if self.is_direct else width
         return rows + rows % 2, -(-columns // 4) * 4
+
+    def blocks_of_centers(self, n_bytes: int) -> list[slice]:
+        """Return slices of centers whose factors can be computed in so many bytes."""
+        n_rows, n = self.X.shape
+        width = self.neighbors.indices.shape[1]
+        rows, columns = self.factor_shape
+        each = 8 * (rows * columns + 2 * width * n + 2 * min(width, n) ** 2 + 1)
+        height = max(1, min(n_bytes // each, n_rows))
+        return [slice(a, min(a + height, n_rows)) for a in range(0, n_rows, height)]
 
     # -- factors -------------------------------------------------------------------
 
@@ -243,59 +248,46 @@ class LocalGaussians:
 
     # -- values --------------------------------------------------------------------
 
-    def log_density(self, Z: np.ndarray) -> np.ndarray:
+    def log_density(self, Z: np.ndarray, limits: Limits) -> np.ndarray:
         """Return log p at the rows of Z, (m,).
 
         The cost is O(l (n + K d)) per query, in blocks of queries divided among
         threads.
         """
         far = are_far(Z)
+        if not far.any():
+            return self._log_density(Z, limits)
         logs = np.full(len(Z), -np.inf)
-        logs[~far] = self._log_density(np.ascontiguousarray(Z[~far]))
+        logs[~far] = self._log_density(Z[~far], limits)
         return logs
 
-    def _log_density(self, Z: np.ndarray) -> np.ndarray:
+    def _log_density(self, Z: np.ndarray, limits: Limits) -> np.ndarray:
+        Z = np.ascontiguousarray(Z)
         if self.is_delicate:
-            return self._carefully(Z)
-        top, total = np.full(len(Z), loops.START), np.zeros(len(Z))
-        if self.kept is not None:
-            self._add(Z, 0, self.kept, top, total)
+            return self._carefully(Z, limits.memory)
+        sums = LogSums(len(Z))
+        if self.stored is not None:
+            self._add(Z, 0, self.stored, sums, limits)
         else:
-            for here in self.blocks_of_centers():
-                self._add(Z, here.start, self.factors(here), top, total)
-        return finished(top, total)
-
-    def blocks_of_centers(self, most: float = np.inf) -> list[slice]:
-        """Return slices of centers whose factors fit a quarter of the memory.
-
-        ``most`` is a further limit on the bytes of a slice.
-        """
-        rows, columns = self.factor_shape
-        width, n = self.neighbors.indices.shape[1], self.X.shape[1]
-        each = 8 * (rows * columns + 2 * width * n + 2 * min(width, n) ** 2 + 1)
-        allowed = min(self.limits.memory // 4, most)
-        height = int(np.clip(allowed // each, 1, len(self.X)))
-        return [
-            slice(a, min(a + height, len(self.X)))
-            for a in range(0, len(self.X), height)
-        ]
+            for here in self.blocks_of_centers(limits.memory // 4):
+                self._add(Z, here.start, self.factors(here), sums, limits)
+        return sums.logs()
 
     def _add(
-        self,
-        Z: np.ndarray,
-        first: int,
-        factors: Factors,
-        top: np.ndarray,
-        total: np.ndarray,
+        self, Z: np.ndarray, first: int, factors: Factors, sums: LogSums, limits: Limits
     ) -> None:
         """Add the Gaussians of some centers to the running sums."""
         add = self._add_direct if self.is_direct else self._add_from_products
 
-        def work(mine: Sequence[slice]) -> None:
-            for here in mine:
-                add(Z[here], first, factors, top[here], total[here])
+        def work(slices: Sequence[slice]) -> None:
+            for here in slices:
+                add(Z[here], first, factors, sums.top[here], sums.total[here])
 
-        self.limits.deal(work, query_blocks(len(Z), len(self.X), self.limits))
+        blocks = query_blocks(len(Z), len(self.X), limits)
+        if len(blocks) == 1:
+            work(blocks)
+        else:
+            limits.deal(work, blocks)
 
     def _add_direct(
         self,
@@ -314,6 +306,8 @@ class LocalGaussians:
             factors.log_heights,
             top,
             total,
+            np.zeros((factors.values.shape[2], len(Z))),
+            np.empty((4, len(Z))),
         )
 
     def _add_from_products(
@@ -339,17 +333,19 @@ class LocalGaussians:
             factors.log_heights,
             top,
             total,
+            np.zeros((factors.values.shape[2], len(Z))),
+            np.empty((4, len(Z))),
         )
 
-    def _carefully(self, Z: np.ndarray) -> np.ndarray:
+    def _carefully(self, Z: np.ndarray, memory: int) -> np.ndarray:
         """Return log p from explicit directions and residues, for a tiny σ.
 
         This costs O(l (n K² + m n d)), but each part of the distance is computed from
         differences, so nothing cancels.
         """
         n, d = self.X.shape[1], self.n_directions
-        top, total = np.full(len(Z), loops.START), np.zeros(len(Z))
-        blocks = list(row_blocks(len(Z), 4 * n, self.limits.memory))
+        sums = LogSums(len(Z))
+        blocks = list(row_blocks(len(Z), 4 * n, memory))
         for i in range(len(self.X)):
             A = self.spreads(slice(i, i + 1))[0]
             _, s, V = np.linalg.svd(A, full_matrices=False)
@@ -358,8 +354,9 @@ class LocalGaussians:
             constant = self.log_weights[i] - 0.5 * (n * np.log(2 * np.pi) + log_det)
             for here in blocks:
                 square = self._squares(Z[here] - self.X[i], V[:d], spectrum)
-                loops.add_terms(constant - 0.5 * square, top[here], total[here])
-        return finished(top, total)
+                terms = constant - 0.5 * square
+                loops.add_terms(terms, sums.top[here], sums.total[here])
+        return sums.logs()
 
     def _squares(
         self, x: np.ndarray, V: np.ndarray, spectrum: np.ndarray

@@ -69,12 +69,12 @@ def weighted_neighbors(
     if k == 0 or np.all(counts == 1.0):
         size = len(X) - 1 if k is None else min(k, len(X) - 1)
         indices = nearest(X, size, limits)
-        own, masses = np.zeros(len(X)), np.ones(indices.shape)
+        own_masses, masses = np.zeros(len(X)), np.ones(indices.shape)
     else:
         wanted = np.inf if k is None else float(k)
-        indices, masses, own = _weighed(X, counts, wanted, limits)
+        indices, masses, own_masses = _weighed(X, counts, wanted, limits)
     with np.errstate(divide="ignore"):
-        logs = np.log(np.column_stack([own, masses]))
+        logs = np.log(np.column_stack([own_masses, masses]))
         if kernel is not None:
             logs[:, 0] += np.log(kernel.diag(points))
             logs[:, 1:] += log_neighbor_masses(points, indices, kernel, limits.memory)
@@ -146,29 +146,29 @@ def _smallest(D: np.ndarray, k: int) -> np.ndarray:
 def _weighed(
     X: np.ndarray, counts: np.ndarray, k: float, limits: Limits
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return neighbors, their shares of a mass k, and that of each row's copies."""
-    own = np.minimum(np.maximum(counts - 1.0, 0.0), k)
-    found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    """Return neighbors, their shares of a mass k, and that of rows equal to each."""
+    own_masses = np.minimum(np.maximum(counts - 1.0, 0.0), k)
+    parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def fill(D: np.ndarray, rows: slice) -> None:
         D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
         order = np.argsort(D, axis=1, kind="stable")[:, :-1]
-        given = counts[order]
-        before = np.cumsum(given, axis=1) - given + own[rows, None]
-        masses = np.clip(k - before, 0.0, given)
+        available = counts[order]
+        before = np.cumsum(available, axis=1) - available + own_masses[rows, None]
+        masses = np.clip(k - before, 0.0, available)
         width = int((masses > 0).sum(axis=1).max(initial=0))
         # Copy, because a view would keep all l columns alive.
-        found[rows.start] = order[:, :width].copy(), masses[:, :width].copy()
+        parts[rows.start] = order[:, :width].copy(), masses[:, :width].copy()
 
     _each_block(X, fill, limits)
-    width = max(order.shape[1] for order, _ in found.values())
+    width = max(order.shape[1] for order, _ in parts.values())
     indices = np.tile(np.arange(len(X))[:, None], width)
     masses = np.zeros((len(X), width))
-    for start, (order, shares) in found.items():
+    for start, (order, shares) in parts.items():
         rows = slice(start, start + len(order))
         indices[rows, : order.shape[1]] = order
         masses[rows, : order.shape[1]] = shares
-    return indices, masses, own
+    return indices, masses, own_masses
 
 
 def _each_block(
@@ -177,12 +177,12 @@ def _each_block(
     """Call ``work(D, rows)`` with the squared distances of a block to all rows."""
     points, _ = paired_rows(X, X)
     held = _held(limits.memory, limits.usable_threads)
-    height = int(np.clip(held // len(X), 1, len(X)))
+    height = max(1, min(held // len(X), len(X)))
     starts = range(0, len(X), height)
     others = Rows(points.points, points.norms)
 
-    def some(mine: Sequence[int]) -> None:
-        for a in mine:
+    def some(starts: Sequence[int]) -> None:
+        for a in starts:
             rows = slice(a, min(a + height, len(X)))
             block = points[rows]
             D = np.empty((len(block), len(X)))

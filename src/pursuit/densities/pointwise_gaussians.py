@@ -20,20 +20,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
 
 from pursuit._limits import Limits
-from pursuit.kernels.distances import paired_rows, squared_distances
+from pursuit.kernels.distances import FixedPoints, paired_rows, squared_distances
 
 from .gaussians import (
     LARGEST_ERROR,
     are_far,
     log_gaussians,
+    log_sum_exp,
     mass_of_others,
     row_blocks,
 )
+
+# Queries that are computed at a time, at most.
+_BLOCK = 128
 
 
 @dataclass(frozen=True)
@@ -49,20 +53,26 @@ class PointwiseGaussians:
         Width h of the window.
     n_components : int or None
         Number of directions kept; None means all.
-    limits : Limits
-        Memory of blocks, and threads.
     """
 
     X: np.ndarray
     log_weights: np.ndarray
     width: float
     n_components: int | None
-    limits: Limits
+
+    @cached_property
+    def _fixed(self) -> FixedPoints:
+        return FixedPoints.of(self.X)
+
+    @cached_property
+    def _log_total(self) -> float:
+        return float(log_sum_exp(self.log_weights))
 
     def log_density(
         self,
         Z: np.ndarray,
         variances: np.ndarray,
+        limits: Limits,
         left_out: np.ndarray | None = None,
         tolerance: float = LARGEST_ERROR,
     ) -> np.ndarray:
@@ -72,6 +82,7 @@ class PointwiseGaussians:
         ----------
         Z : ndarray of shape (m, n)
         variances : ndarray of shape (s,)
+        limits : Limits
         left_out : ndarray of int of shape (m,), optional
             Index of the point that is left out for each query.
         tolerance : float
@@ -81,20 +92,21 @@ class PointwiseGaussians:
         -----
         A query costs O(l n min(l, n) + min(l, n)³), in blocks within the memory.
         """
-        out = np.empty((len(Z), len(variances)))
         n_rows, n = self.X.shape
         each = 8 * (3 * n_rows * n + 2 * min(n_rows, n) ** 2 + 4 * n_rows)
-        at_a_time = 2 * each * self.limits.usable_threads
-        height = int(np.clip(self.limits.memory // at_a_time, 1, 128))
-        starts = range(0, len(Z), height)
+        at_a_time = 2 * each * limits.usable_threads
+        height = max(1, min(limits.memory // at_a_time, _BLOCK))
+        if len(Z) <= height:
+            return self._some(Z, variances, left_out, tolerance)
+        out = np.empty((len(Z), len(variances)))
 
-        def work(mine: Sequence[int]) -> None:
-            for a in mine:
+        def work(starts: Sequence[int]) -> None:
+            for a in starts:
                 here = slice(a, a + height)
                 out_of = None if left_out is None else left_out[here]
                 out[here] = self._some(Z[here], variances, out_of, tolerance)
 
-        self.limits.deal(work, starts)
+        limits.deal(work, range(0, len(Z), height))
         return out
 
     def _some(
@@ -109,7 +121,7 @@ class PointwiseGaussians:
         Z = np.where(far[:, None], 0.0, Z)
         with np.errstate(over="ignore", invalid="ignore"):
             log_kernel, log_total = self._log_kernel(Z, left_out)
-            log_masses = logsumexp(log_kernel, axis=1)
+            log_masses = log_sum_exp(log_kernel)
             far |= np.isneginf(log_masses)
             weights = np.exp(log_kernel - log_masses[:, None])
             weights[far] = 0.0
@@ -125,41 +137,43 @@ class PointwiseGaussians:
         self, Z: np.ndarray, left_out: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the log of weight times kernel, (m, l), and of the total weight."""
-        left, right = paired_rows(np.ascontiguousarray(Z), self.X)
-        D = np.empty((len(Z), len(self.X)))
-        log_kernel = squared_distances(left, right, D)
+        log_kernel = self._fixed.squared_distances(np.ascontiguousarray(Z))
         log_kernel *= -0.5 / self.width**2
         log_kernel += self.log_weights
-        log_total = np.full(len(Z), logsumexp(self.log_weights))
+        log_total = np.full(len(Z), self._log_total)
         if left_out is not None:
             log_kernel[np.arange(len(Z)), left_out] = -np.inf
             log_total = np.log(mass_of_others(np.exp(self.log_weights))[left_out])
         return log_kernel, log_total
 
     def log_mass(
-        self, variance: float, n_samples: int, rng: np.random.RandomState
+        self,
+        variance: float,
+        n_samples: int,
+        rng: np.random.RandomState,
+        limits: Limits,
     ) -> tuple[float, float]:
         """Return an estimate of log ∫ p, and the relative standard error of ∫ p."""
-        p = np.exp(self.log_weights - logsumexp(self.log_weights))
+        p = np.exp(self.log_weights - self._log_total)
         p /= p.sum()
         spread = np.sqrt(p @ (self.X - p @ self.X) ** 2)
         widths = np.minimum(self.width, spread + np.sqrt(variance))
         Z = self.X[rng.choice(len(self.X), size=n_samples, p=p)]
         Z = Z + widths * rng.standard_normal(Z.shape)
-        logs = self.log_density(Z, np.array([variance]))[:, 0]
-        logs -= self._log_windows(Z, widths, np.log(p))
-        log_mass = float(logsumexp(logs) - np.log(n_samples))
+        logs = self.log_density(Z, np.array([variance]), limits)[:, 0]
+        logs -= self._log_windows(Z, widths, np.log(p), limits.memory)
+        log_mass = float(log_sum_exp(logs) - np.log(n_samples))
         ratios = np.exp(logs - log_mass)
         return log_mass, float(ratios.std(ddof=1) / np.sqrt(n_samples))
 
     def _log_windows(
-        self, Z: np.ndarray, widths: np.ndarray, log_p: np.ndarray
+        self, Z: np.ndarray, widths: np.ndarray, log_p: np.ndarray, memory: int
     ) -> np.ndarray:
         """Return the log-density of Parzen windows with a width for each feature."""
         logs = np.empty(len(Z))
         X = np.ascontiguousarray(self.X / widths)
-        for here in row_blocks(len(Z), len(X), self.limits.memory):
+        for here in row_blocks(len(Z), len(X), memory):
             left, right = paired_rows(np.ascontiguousarray(Z[here] / widths), X)
             D = squared_distances(left, right, np.empty((len(Z[here]), len(X))))
-            logs[here] = logsumexp(log_p - 0.5 * D, axis=1)
+            logs[here] = log_sum_exp(log_p - 0.5 * D)
         return logs - np.log(widths).sum() - 0.5 * len(widths) * np.log(2.0 * np.pi)

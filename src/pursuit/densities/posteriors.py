@@ -9,10 +9,11 @@ chosen on left-out rows, corrects that and changes few decisions.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 from pursuit._quantiles import lower_quantile
 from pursuit._temperatures import likeliest
+
+from .gaussians import log_sum_exp
 
 # Lower limit of log-probabilities in a mean, so that one impossible row does not
 # dominate.
@@ -35,7 +36,7 @@ def log_posteriors(
     logits[np.isneginf(logits.max(axis=1))] = log_priors
     # Shift first: rounding of large logits would swallow the logarithm of the sum.
     logits -= logits.max(axis=1, keepdims=True)
-    return logits - logsumexp(logits, axis=1, keepdims=True)
+    return logits - log_sum_exp(logits)[:, None]
 
 
 def are_log_densities(values: np.ndarray) -> bool:
@@ -70,8 +71,8 @@ def best_temperature(
     and copies of all rows change nothing. 1 if no class differs.
     """
     miss = float(weight.sum()) / n_distinct
-    # Rows without a density of their own class are as impossible at any temperature:
-    # their constants would only cost digits.
+    # A row without a density of its class is impossible at any temperature: its
+    # constant would only cost digits.
     is_possible = np.isfinite(log_densities[np.arange(len(codes)), codes])
     log_densities, codes, weight = (
         values[is_possible] for values in (log_densities, codes, weight)

@@ -15,13 +15,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from pursuit._warnings import warn
-from pursuit.kernels.distances import paired_rows, squared_distances
 
-from .coordinates import Coordinates
-from .gaussians import EPS
+from .points import EPS, Coordinates
 
-# Maximum number of rows left out in turn; more change the choice very little.
-LEFT_OUT_ROWS = 1000
 # Error in nats that does not affect any choice.
 TOLERANCE = 1e-4
 
@@ -33,8 +29,6 @@ BANDWIDTHS = tuple(range(-6, 4))
 FARTHEST = 12
 LEAST_GAIN = 1e-3
 
-# Rows whose distances to all others are held at a time.
-_BLOCK = 250
 # Relative difference of scores that is rounding.
 _ROUNDING = 1e-12
 # Constant columns that a warning names.
@@ -48,8 +42,8 @@ AnyTrial = TypeVar("AnyTrial")
 
 
 @dataclass(frozen=True)
-class Found(Generic[AnyTrial]):
-    """What a search found.
+class SearchResult(Generic[AnyTrial]):
+    """The best setting of a search, and what it compared.
 
     Attributes
     ----------
@@ -96,17 +90,6 @@ def _log_peak(width: float) -> float:
     return -float(np.log(width)) - 0.5 * float(np.log(2.0 * np.pi))
 
 
-def scale(X: np.ndarray, rows: np.ndarray) -> tuple[float, int]:
-    """Return the typical distance, above 0, and the octaves from there to the spread.
-
-    If most rows have a near duplicate, that distance is too small a guide; the spread
-    (root mean square of the coordinates about their mean) limits the useful widths.
-    """
-    spread = float(np.sqrt(X.var(axis=0).mean())) or 1.0
-    base = max(_typical_distance(X, rows), EPS * spread)
-    return base, int(np.ceil(np.log2(spread / base)))
-
-
 def up_to(octaves: tuple[float, ...], highest: int) -> np.ndarray:
     """Return the octaves, extended by whole ones up to the spread of the data."""
     return np.array([*octaves, *range(int(octaves[-1]) + 1, highest + 1)], dtype=float)
@@ -118,19 +101,6 @@ def grid_octaves(lowest: int, highest: int, spread: int) -> list[int]:
     The latter matter if most rows have a near duplicate.
     """
     return [*range(lowest, highest + 1), *range(spread, highest + 1, -2)[3::-1]]
-
-
-def _typical_distance(X: np.ndarray, rows: np.ndarray) -> float:
-    """Return the median, over some rows, of the nearest distance divided by √n."""
-    points, _ = paired_rows(X, X)
-    squares = np.empty(len(rows))
-    for a in range(0, len(rows), _BLOCK):
-        mine = rows[a : a + _BLOCK]
-        block = points[mine]
-        D = squared_distances(block, points, np.empty((len(mine), len(X))))
-        D[np.arange(len(mine)), mine] = np.inf
-        squares[a : a + _BLOCK] = D.min(axis=1)
-    return float(np.sqrt(np.median(squares) / X.shape[1]))
 
 
 def passes_beyond(
@@ -214,8 +184,8 @@ def n_gaining(score: float, scores: Iterable[float]) -> int:
 def warn_of_degeneracy(growth: float, slope: float, is_constant: np.ndarray) -> None:
     """Warn if the likelihood grows without bound.
 
-    ``growth`` and ``slope`` are as in `Found`. Constant columns, which were left out,
-    add one each to the slope.
+    ``growth`` and ``slope`` are those of a `SearchResult`. The search left out constant
+    columns, which add one each to the slope.
     """
     columns = np.flatnonzero(is_constant)
     reasons = []

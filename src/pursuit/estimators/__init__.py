@@ -1,14 +1,17 @@
-"""The scikit-learn estimators of the library, one module per family."""
+"""The scikit-learn estimators of the library, one folder per family."""
 
-from .bayes import DensityClassifier
-from .cca import SparseKernelCCA
+from .components import SparseKernelCCA, SparseKernelPCA
+from .densities import (
+    DensityClassifier,
+    DensityOutlierDetector,
+    KernelCentroidClassifier,
+    LocalGaussianDensity,
+    ManifoldParzen,
+    NadarayaWatson,
+    ParzenWindows,
+)
 from .kmp import KMPClassifier, KMPRegressor
-from .local_density import LocalGaussianDensity
 from .neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
-from .outliers import DensityOutlierDetector
-from .parzen import ManifoldParzen, ParzenWindows
-from .pca import SparseKernelPCA
-from .smoothers import KernelCentroidClassifier, NadarayaWatson
 
 __all__ = [
     "CKNNClassifier",

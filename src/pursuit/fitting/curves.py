@@ -265,6 +265,8 @@ def _run_in_batches(
         pursuits = [Watched(bench.pursuit(problem), score) for problem in batch]
         is_whole = _run(bench, [pursuits], None)
         records += [p.record() for p in pursuits]
+        # Free their memory before the next batch allocates its own.
+        del pursuits
         if not is_whole:
             return records, False
     return records, True

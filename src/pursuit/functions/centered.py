@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from pursuit.engine.atoms import Evaluate
 from pursuit.kernels import Kernel
+from pursuit.kernels._base import KernelOn
 
 from ._base import Functions, drawn, is_hollow, median_square, room_for, spread
 
@@ -89,14 +90,11 @@ class KernelFunctions(Centered):
         if not len(self):
             # Many kernels, all of scikit-learn's among them, refuse to see no points.
             return np.empty((X.shape[0], 0))
-        return self._at_points(X)
+        return self._on_points(X)
 
     @cached_property
-    def _at_points(self) -> Callable[[Any], np.ndarray]:
-        return self.kernel.at(self.points)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k != "_at_points"}
+    def _on_points(self) -> KernelOn:
+        return KernelOn(self.kernel, self.points)
 
     def scale(self, X: Any, weight: np.ndarray) -> float:
         """Return the squared mean of k(x, x).

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -138,6 +139,37 @@ class Kernel(BaseEstimator):
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
 
     __rmul__ = __mul__
+
+
+@dataclass(frozen=True, eq=False)
+class KernelOn:
+    """The functions k(·, z) on fixed points z.
+
+    What the points alone determine is computed once.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Bound kernel, with numeric gammas.
+    points : array or CSR of shape (m, d)
+    """
+
+    kernel: Kernel
+    points: Any
+
+    def __len__(self) -> int:
+        return int(self.points.shape[0])
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Return k(x, z) for the rows of X, float64 or CSR, of shape (n, m)."""
+        return self._evaluate(X)
+
+    @cached_property
+    def _evaluate(self) -> Callable[[Any], np.ndarray]:
+        return self.kernel.at(self.points)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "points": self.points}
 
 
 class Between:

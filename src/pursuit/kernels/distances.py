@@ -83,6 +83,36 @@ def center_of(Y: np.ndarray) -> np.ndarray:
     return np.where(np.abs(center) < _LARGEST_CENTER, center, 0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class FixedPoints:
+    """Dense points to which squared distances are computed again and again.
+
+    Attributes
+    ----------
+    center : ndarray of shape (d,)
+        Origin about which distances are computed.
+    rows : Rows
+        The points about the center, with their squared norms.
+    """
+
+    center: np.ndarray
+    rows: Rows
+
+    @classmethod
+    def of(cls, points: np.ndarray) -> FixedPoints:
+        """Prepare the points, (m, d)."""
+        center = center_of(points)
+        return cls(center, rows_of(points - center))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def squared_distances(self, X: np.ndarray) -> np.ndarray:
+        """Return |x - z|² for the rows x of X, as `paired_rows` would, (n, m)."""
+        D = np.empty((X.shape[0], len(self)))
+        return squared_distances(rows_of(X - self.center), self.rows, D)
+
+
 def squared_distances(left: Rows, right: Rows, out: np.ndarray) -> np.ndarray:
     """Write |x - z|² for x in `left` and z in `right` into `out`.
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from pursuit._threads import allowed_threads, deal
 
 from ._base import Between, Kernel, as_points, check_out
-from .distances import Rows, center_of, paired_rows, rows_of, squared_distances
+from .distances import FixedPoints, Rows, paired_rows, squared_distances
 from .exponential import exponentials
 
 _ALL = slice(None)
@@ -45,15 +45,14 @@ class Radial(Kernel):
         Y = as_points(Y)
         if sparse.issparse(Y):
             return whole
-        center = center_of(Y)
-        right = rows_of(Y - center)
+        points = FixedPoints.of(Y)
 
         def evaluate(X: Any) -> np.ndarray:
-            if sparse.issparse(X) or X.shape[0] * len(right) > TILE * TILE:
+            if sparse.issparse(X) or X.shape[0] * len(points) > TILE * TILE:
                 return whole(X)
             # One tile: no threads.
-            D = np.empty((X.shape[0], len(right)))
-            self._profile(squared_distances(rows_of(X - center), right, D))
+            D = points.squared_distances(X)
+            self._profile(D)
             return D
 
         return evaluate

@@ -1,10 +1,11 @@
-"""Kernels, row samples and checks shared by sparse kernel PCA and CCA."""
+"""Parameters that sparse kernel PCA and CCA share: kernels, samples, checks."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from pursuit._memory import budget
 from pursuit._parameters import (
@@ -17,6 +18,7 @@ from pursuit._parameters import (
 )
 from pursuit._rows import STRIDE, mixed, row_digests
 from pursuit.components.choosing import Choosing
+from pursuit.estimators._removed import RemovedParameters
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import (
     TRIAL_ROWS,
@@ -29,9 +31,65 @@ from pursuit.kernels.given import (
 SAMPLED_ROWS = 5000
 
 
-def bound_kernel(
-    kernel: Any, gamma: Any, degree: int, coef0: float, X: Any, view: str = "X"
-) -> Kernel | None:
+class SparseComponents(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, RemovedParameters
+):
+    """Transformer whose components lie in the span of a few training points."""
+
+    _removed: ClassVar[dict[str, str]] = {
+        "degree": "kernel=Polynomial(degree=...)",
+        "coef0": "kernel=Polynomial(coef0=...) or kernel=Sigmoid(coef0=...)",
+    }
+
+    kernel: Any
+    subsample: int | float | str | None
+    n_candidates: int | None
+    tol: float
+    max_memory: int | str | None
+    random_state: Any
+    verbose: int | bool
+    n_components_: int
+
+    def _choosing(self, contents: Any, n_rows: int, wanted: int | None) -> Choosing:
+        """Return the checked settings of the choice of points.
+
+        ``contents`` are the rows by which a sample is drawn, None if rows differ by
+        their index only; ``wanted`` is the number of points to choose, None for no
+        limit.
+        """
+        rng = random_numbers(self.random_state)
+        seed = 0 if self.random_state is None else int(rng.randint(2**31 - 1))
+        sample = _sample(self.subsample, contents, n_rows, seed)
+        n_sampled = n_rows if sample is None else len(sample)
+        n_drawn = whole_number("n_candidates", self.n_candidates, 1, (None,))
+        if not is_number(self.tol) or not 0 <= self.tol < 1:
+            raise ValueError(
+                f"tol={self.tol!r} must be a number from 0 to less than 1."
+            )
+        check_verbose(self.verbose)
+        return Choosing(
+            max_steps=n_sampled if wanted is None else min(wanted, n_sampled),
+            sample=sample,
+            n_drawn=n_drawn,
+            tol=float(self.tol),
+            memory=budget(self.max_memory),
+            seed=seed,
+            verbose=int(self.verbose or 0),
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def bound_kernel(kernel: Any, gamma: Any, X: Any, view: str = "X") -> Kernel | None:
     """Return the kernel with a numeric gamma; None if it is precomputed.
 
     ``view`` is "y" for the second view.
@@ -41,8 +99,6 @@ def bound_kernel(
     check_given(
         kernel,
         gamma,
-        degree,
-        coef0,
         names=("precomputed",),
         words=(None,) if view == "X" else (None, "same"),
         suffix="" if view == "X" else f"_{view}",
@@ -54,7 +110,7 @@ def bound_kernel(
             )
         _check_symmetric(X[:TRIAL_ROWS, :TRIAL_ROWS], kernel)
         return None
-    bound = bound_to(as_kernel(kernel, gamma, degree, coef0), X, name=view)
+    bound = bound_to(as_kernel(kernel, gamma), X, name=view)
     if not bound.symmetric:
         _check_symmetric(bound(X[:TRIAL_ROWS]), kernel)
     return bound
@@ -85,34 +141,6 @@ def check_square_or_support(
     )
 
 
-def choosing(
-    estimator: Any, contents: Any, n_rows: int, wanted: int | None
-) -> Choosing:
-    """Return the settings of the choice from the estimator's parameters.
-
-    ``contents`` are the rows by which a sample is drawn, None if rows differ by their
-    index only; ``wanted`` is the number of points to choose, None for no limit.
-    """
-    rng = random_numbers(estimator.random_state)
-    seed = 0 if estimator.random_state is None else int(rng.randint(2**31 - 1))
-    sample = _sample(estimator.subsample, contents, n_rows, seed)
-    n_sampled = n_rows if sample is None else len(sample)
-    n_drawn = whole_number("n_candidates", estimator.n_candidates, 1, (None,))
-    tol = estimator.tol
-    if not is_number(tol) or not 0 <= tol < 1:
-        raise ValueError(f"tol={tol!r} must be a number from 0 to less than 1.")
-    check_verbose(estimator.verbose)
-    return Choosing(
-        max_steps=n_sampled if wanted is None else min(wanted, n_sampled),
-        sample=sample,
-        n_drawn=n_drawn,
-        tol=float(tol),
-        memory=budget(estimator.max_memory),
-        seed=seed,
-        verbose=int(estimator.verbose or 0),
-    )
-
-
 def _sample(value: Any, contents: Any, n_rows: int, seed: int) -> np.ndarray | None:
     """Return the rows on which the choice is made, None for all rows."""
     n = _sample_size(value, n_rows)
@@ -126,13 +154,13 @@ def _sample(value: Any, contents: Any, n_rows: int, seed: int) -> np.ndarray | N
 def _told_apart(digests: np.ndarray) -> np.ndarray:
     """Return equally random numbers that differ between equal rows.
 
-    Otherwise either all copies of a row would be drawn, or none.
+    Otherwise a sample would hold all of some equal rows, or none.
     """
     _, group, sizes = np.unique(digests, return_inverse=True, return_counts=True)
     order = np.argsort(group, kind="stable")
-    copy = np.empty(len(group), dtype=np.uint64)
-    copy[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return mixed(digests + copy * STRIDE)
+    place = np.empty(len(group), dtype=np.uint64)
+    place[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return mixed(digests + place * STRIDE)
 
 
 def _sample_size(value: Any, n_rows: int) -> int:

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import Bunch, check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._limits import Limits
 from pursuit._parameters import (
     check_flag,
     check_verbose,
@@ -18,19 +17,18 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._warnings import warn
-from pursuit.densities.pointwise_gaussians import PointwiseGaussians
-from pursuit.densities.pointwise_search import PointwiseTrial, search_widths
-from pursuit.densities.widths import as_table, grid_octaves, warn_of_degeneracy
+from pursuit.densities.points import DistinctRows
+from pursuit.densities.pointwise_densities import fit_pointwise
+from pursuit.densities.widths import grid_octaves
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._weights import check_sample_weight
 
-from ._densities import DistinctRows, ScoredDensity, check_bandwidth
-from ._inputs import validate_data
-from ._weights import check_sample_weight
+from ._scored import ScoredDensity, check_bandwidth
 
 # Relative standard error of the mass above which dividing by it is unreliable.
 _LARGEST_ERROR = 0.1
-# Widths, in the unit of the coordinates, if the data have no scale: a single row, or
-# all rows equal.
-_WITHOUT_SCALE = PointwiseTrial(1.0, 1.0, np.nan)
+# Number of random points that estimate the mass in `fit`.
+_SAMPLES = 10_000
 
 
 class LocalGaussianDensity(ScoredDensity):
@@ -61,8 +59,8 @@ class LocalGaussianDensity(ScoredDensity):
     normalize : bool, default=False
         Whether to divide the density by its mass, which is estimated in `fit`.
     max_memory : int, str or None, default=None
-        Memory for blocks of values: bytes, or a text such as "1 GiB". None is half of
-        the free memory.
+        Memory of a call for blocks of values: bytes, or a text such as "1 GiB". None is
+        half of the free memory.
     random_state : int, RandomState instance or None, default=None
         Seed of the points that estimate the mass with ``normalize=True``.
     n_jobs : int or None, default=None
@@ -157,25 +155,30 @@ class LocalGaussianDensity(ScoredDensity):
         """
         width = positive_number("width", self.width, ("auto",))
         bandwidth = positive_number("bandwidth", self.bandwidth, ("auto",))
-        whole_number("n_components", self.n_components, 0, (None,))
+        n_components = whole_number("n_components", self.n_components, 0, (None,))
         check_flag("normalize", self.normalize)
-        Limits.of(self.max_memory, self.n_jobs)
         random_numbers(self.random_state)
         check_verbose(self.verbose)
+        limits = self._limits()
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
-        data = DistinctRows.of(X, weight)
-        check_bandwidth(bandwidth, data.coordinates)
-        self._coordinates, self._set_of_row = data.coordinates, data.set_of_row
-        self._X, self._log_counts = data.X, np.log(data.counts)
-        self._choose(data, width, bandwidth)
-        self.log_mass_ = 0.0
-        if self.normalize:
-            self.log_mass_ = self._checked_log_mass()
+        points = DistinctRows.of(X, weight)
+        check_bandwidth(bandwidth, points.coordinates)
+        self._density = fit_pointwise(
+            points,
+            None if is_word(width, "auto") else width,
+            None if is_word(bandwidth, "auto") else bandwidth,
+            n_components,
+            limits,
+            self.verbose,
+        )
+        self.width_, self.bandwidth_ = self._density.width, self._density.bandwidth
+        self.search_ = self._density.trials
+        self.log_mass_ = self._checked_log_mass() if self.normalize else 0.0
         return self
 
     def _checked_log_mass(self) -> float:
-        log_mass, error = self._log_mass(10_000, random_numbers(self.random_state))
+        log_mass, error = self._log_mass(_SAMPLES, random_numbers(self.random_state))
         if not error <= _LARGEST_ERROR:
             warn(
                 f"The mass that normalize=True divides by has a relative standard "
@@ -184,70 +187,13 @@ class LocalGaussianDensity(ScoredDensity):
             )
         return log_mass
 
-    def _choose(self, data: DistinctRows, width: Any, bandwidth: Any) -> None:
-        """Set both widths, and what a search compared if one is "auto"."""
-        self.search_: list[dict[str, float]] = []
-        unit = data.coordinates.unit
-        h = None if is_word(width, "auto") else self._inside(width)
-        sigma = None if is_word(bandwidth, "auto") else bandwidth / unit
-        best = _WITHOUT_SCALE
-        if None in (h, sigma) and len(data.X) > 1:
-            best = self._found(data, h, sigma)
-        self.width_ = best.width * unit if h is None else width
-        self.bandwidth_ = best.bandwidth * unit if sigma is None else bandwidth
+    def _log_mass(
+        self, n_samples: int, rng: np.random.RandomState
+    ) -> tuple[float, float]:
+        return self._density.log_mass(n_samples, rng, self._limits())
 
-    def _found(
-        self, data: DistinctRows, h: float | None, sigma: float | None
-    ) -> PointwiseTrial:
-        """Return the pair of highest leave-one-out likelihood, and keep the others."""
-        model = self._model(data.varying, 1.0)
-        found = search_widths(model, h, sigma, data.some_rows(), self.verbose)
-        is_constant = data.is_constant
-        self.search_ = as_table(found.trials, data.coordinates, int(is_constant.sum()))
-        if sigma is None:
-            warn_of_degeneracy(found.growth, found.slope, is_constant)
-        return found.best
-
-    def _model(self, X: np.ndarray, width: float) -> PointwiseGaussians:
-        """Return the density of rows X with a width in their coordinates."""
-        return PointwiseGaussians(
-            X,
-            self._log_counts,
-            width,
-            self.n_components,
-            Limits.of(self.max_memory, self.n_jobs),
-        )
-
-    def _fitted_model(self) -> PointwiseGaussians:
-        return self._model(self._X, self._inside(self.width_))
-
-    def _inside(self, width: float) -> float:
-        """Return a width in the coordinates, kept where it can be squared."""
-        return float(np.clip(width / self._coordinates.unit, 1e-120, 1e120))
-
-    @property
-    def _variance(self) -> float:
-        return self._coordinates.variance(self.bandwidth_)
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density at each row, divided by the mass if normalized.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Points.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            Natural logarithms.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        model = self._fitted_model()
-        X = self._coordinates.inside(X)
-        logs = model.log_density(X, np.array([self._variance]))
-        return logs[:, 0] - self._coordinates.log_volume - self.log_mass_
+    def _log_density(self, X: np.ndarray) -> np.ndarray:
+        return self._density.log_density(X, self._limits()) - self.log_mass_
 
     def loo_score_samples(self) -> np.ndarray:
         """Return the log-density of each training row, with that row left out.
@@ -258,15 +204,9 @@ class LocalGaussianDensity(ScoredDensity):
             Natural logarithms. Equal rows are left out together. -inf if there is no
             other row, NaN for rows of weight 0.
         """
-        check_is_fitted(self)
-        logs = np.full(len(self._X), -np.inf)
-        if len(self._X) > 1:
-            model = self._fitted_model()
-            variance = np.array([self._variance])
-            rows = np.arange(len(self._X))
-            logs = model.log_density(self._X, variance, rows)[:, 0]
-        logs = np.append(logs, np.nan) - self._coordinates.log_volume - self.log_mass_
-        return logs[self._set_of_row]
+        check_is_fitted(self, "bandwidth_")
+        logs = self._density.left_out_log_density(self._limits())
+        return logs - self.log_mass_
 
     def normalizer(self, n_samples: int = 10_000, random_state: Any = None) -> Bunch:
         """Estimate the integral of the density before normalization.
@@ -294,12 +234,6 @@ class LocalGaussianDensity(ScoredDensity):
             value = float(np.exp(log_mass))
         return Bunch(mass=value, standard_error=error * value)
 
-    def _log_mass(
-        self, n_samples: int, rng: np.random.RandomState
-    ) -> tuple[float, float]:
-        model = self._fitted_model()
-        return model.log_mass(self._variance, n_samples, rng)
-
     def tuning_grid(self, X: Any) -> dict[str, list[float]]:
         """Return values to compare for the parameters that are "auto".
 
@@ -319,5 +253,5 @@ class LocalGaussianDensity(ScoredDensity):
             "width": [base * 2.0**e for e in grid_octaves(1, 4, highest)],
             "bandwidth": [base * 2.0**e for e in grid_octaves(-3, 2, highest)],
         }
-        mine = self.get_params(deep=False)
-        return {name: v for name, v in values.items() if mine[name] == "auto"}
+        params = self.get_params(deep=False)
+        return {name: v for name, v in values.items() if is_word(params[name], "auto")}

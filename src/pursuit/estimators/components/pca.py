@@ -8,11 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,28 +22,26 @@ from pursuit._parameters import (
     whole_between,
     whole_number,
 )
-from pursuit.components.choosing import choose_points, diagonal
-from pursuit.components.preimages import has_preimages, preimages
-from pursuit.components.stopping import (
+from pursuit.components.choosing import (
     REASONS,
     Stop,
+    choose_points,
+    diagonal,
     never,
     until_bound,
     until_share,
 )
-from pursuit.components.subspaces import SubspacePath
-from pursuit.expansions import kernel_blocks
+from pursuit.components.preimages import has_preimages, preimages
+from pursuit.components.subspaces import Projection, SubspacePath
+from pursuit.estimators._inputs import validate_data
+from pursuit.kernels import Kernel
+from pursuit.kernels._base import KernelOn
 from pursuit.kernels.given import is_precomputed
 
-from ._components import (
-    bound_kernel,
-    check_square_or_support,
-    choosing,
-)
-from ._inputs import validate_data
+from ._settings import SparseComponents, bound_kernel, check_square_or_support
 
 
-class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparseKernelPCA(SparseComponents):
     r"""Kernel principal components in the span of a few training points.
 
     Points are chosen greedily. Each captures as much as possible of the variance in
@@ -74,7 +67,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     kernel : str, callable or kernel object, default="rbf"
         Positive semi-definite kernel: a name ("rbf", "poly", "linear", "laplacian",
         "cosine", "precomputed"), a callable ``k(X, Y)`` that returns a matrix, or a
-        kernel of :mod:`pursuit.kernels`.
+        kernel of :mod:`pursuit.kernels`, such as ``Polynomial(degree=2, coef0=1)``.
+        "poly" has degree 3 and coef0 0, as in ``SVC``.
     gamma : float, {"median", "scale", "auto"} or None, default="median"
         Inverse squared width of a kernel given by name,
         ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
@@ -89,13 +83,6 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         share.
     delta : float, default=0.05
         With ``n_components="bound"``, the probability with which the bound may fail.
-    degree : int, default=3
-        Degree of the polynomial kernel; ignored by other kernels.
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
-        The default is that of scikit-learn's ``KernelPCA``; the KMP estimators have
-        that of ``SVC``, 0.
-        "sigmoid" raises an error where it is not positive semi-definite.
     subsample : int, float, "auto" or None, default="auto"
         Number (or share) of random rows on which the choice is made: they are the
         candidates, and the criterion is summed over them. Everything else is computed
@@ -187,8 +174,6 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         max_support: int | None = None,
         center: bool = True,
         delta: float = 0.05,
-        degree: int = 3,
-        coef0: float = 1.0,
         subsample: int | float | str | None = "auto",
         n_candidates: int | None = None,
         tol: float = 1e-10,
@@ -202,8 +187,6 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.max_support = max_support
         self.center = center
         self.delta = delta
-        self.degree = degree
-        self.coef0 = coef0
         self.subsample = subsample
         self.n_candidates = n_candidates
         self.tol = tol
@@ -231,17 +214,16 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         is_pairwise = is_precomputed(self.kernel)
         accepted = False if is_pairwise else "csr"
         X = validate_data(self, X, accept_sparse=accepted, dtype=np.float64)
-        kernel = bound_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        kernel = bound_kernel(self.kernel, self.gamma, X)
         wanted = self._wanted_support()
-        how = choosing(self, None if is_pairwise else X, X.shape[0], wanted)
+        how = self._choosing(None if is_pairwise else X, X.shape[0], wanted)
         path = choose_points(how, kernel, X, self._rule(kernel, X))
         if self._is_by_bound():
             terms = np.asarray(path.bound(delta=self.delta).terms)
             best = path.truncate(1 + int(np.argmin(terms[1:])))
             path = replace(best, stop_reason=path.stop_reason)
-        self._kernel = kernel
-        self._set_path(path, np.empty((0, 0)) if is_pairwise else X[path.atoms])
         self.gamma_ = getattr(kernel, "gamma", None)
+        self._set_path(path, kernel, np.empty((0, 0)) if is_pairwise else X[path.atoms])
         return self
 
     def _is_by_bound(self) -> bool:
@@ -267,7 +249,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return int(value)
         return most
 
-    def _rule(self, kernel: Any, X: Any) -> Stop:
+    def _rule(self, kernel: Kernel | None, X: Any) -> Stop:
         if self._is_by_bound():
             sup = float(diagonal(kernel, X).max())
             return until_bound(X.shape[0], sup, self.delta)
@@ -276,7 +258,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return until_share(share, self.center)
         return never
 
-    def _set_path(self, path: SubspacePath, points: Any) -> None:
+    def _set_path(self, path: SubspacePath, kernel: Kernel | None, points: Any) -> None:
         """Set the attributes that follow from the chosen points."""
         n = len(path)
         count = self.n_components if is_whole(self.n_components, 1) else n
@@ -287,14 +269,18 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.explained_variance_ = factor * values[: self.n_components_]
         shares = values / path.variance(self.center)
         self.explained_variance_ratio_ = shares[: self.n_components_]
-        upper = path.triangle.T
         means = path.means if self.center else np.zeros(n)
-        self.components_ = solve_triangular(upper, V).T
-        self._offset = means @ V
-        self._mean_weights = solve_triangular(upper, means)
+        self.components_ = solve_triangular(path.triangle.T, V).T
+        on_points = None if kernel is None else KernelOn(kernel, points)
+        self._projection = Projection(on_points, self.components_, means @ V)
         self.path_, self.support_, self.n_support_ = path, path.atoms, n
         self.support_vectors_ = points
         self.stop_reason_ = REASONS[path.stop_reason]
+
+    @property
+    def _kernel(self) -> Kernel | None:
+        values = self._projection.values
+        return None if values is None else values.kernel
 
     def truncate(self, n: int | None = None) -> Self:
         """Return the transformer of the first ``n`` points, without another fit.
@@ -313,10 +299,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         size = self.n_support_ if n is None else n
         n = whole_between("n", size, 1, self.n_support_, "the number of chosen points")
         model = copy.copy(self)
-        points = self.support_vectors_
-        model._set_path(
-            self.path_.truncate(n), points if self._kernel is None else points[:n]
-        )
+        points = self.support_vectors_[:n]
+        model._set_path(self.path_.truncate(n), self._kernel, points)
         return model
 
     def transform(self, X: Any) -> np.ndarray:
@@ -335,12 +319,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             of decreasing variance.
         """
         check_is_fitted(self, "components_")
-        X = self._checked(X)
-        out = np.empty((X.shape[0], self.n_components_))
-        for rows, K in kernel_blocks(self._kernel, X, self.support_vectors_):
-            np.matmul(K, self.components_.T, out=out[rows])
-            out[rows] -= self._offset
-        return out
+        return self._projection(self._checked(X))
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return pre-images: points whose images come close to these components.
@@ -373,7 +352,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 f"X has {T.shape[1]} columns, but there are {self.n_components_} "
                 "components."
             )
-        weights = T @ self.components_ + self._mean_weights
+        weights = T @ self.components_ + self.path_.mean_weights(self.center)
         return preimages(kernel, self.support_vectors_, weights)
 
     def reconstruction_error(self, X: Any, diagonal: Any = None) -> np.ndarray:
@@ -401,11 +380,11 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = self._checked(X)
         squares = self._diagonal(X, diagonal)
         n_lost = self.n_support_ - self.n_components_
-        for rows, K in kernel_blocks(self._kernel, X, self.support_vectors_):
+        for rows, K in self._projection.blocks(X):
             Z = self.path_.coordinates(K)
             squares[rows] -= (Z**2).sum(axis=1)
             if n_lost:
-                T = K @ self.components_.T - self._offset
+                T = K @ self.components_.T - self._projection.offset
                 Z = Z - self.path_.means if self.center else Z
                 squares[rows] += (Z**2).sum(axis=1) - (T**2).sum(axis=1)
         return np.maximum(squares, 0.0)
@@ -425,6 +404,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return values
 
     def _checked(self, X: Any) -> Any:
+        """Return validated points, or their kernel values with the chosen points."""
         if self._kernel is not None:
             X = validate_data(
                 self, X, reset=False, accept_sparse="csr", dtype=np.float64
@@ -437,14 +417,3 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         else:
             X = validate_data(self, X, reset=False, dtype=np.float64)
         return check_square_or_support(X, self.n_features_in_, self.support_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not is_precomputed(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags

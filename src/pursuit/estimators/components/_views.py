@@ -11,16 +11,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from pursuit._parameters import check_squares, is_word
-from pursuit.expansions import kernel_blocks
+from pursuit._parameters import check_squares
+from pursuit.components.subspaces import Projection
+from pursuit.estimators._inputs import check_kind
 from pursuit.kernels import Kernel
-from pursuit.kernels.given import is_precomputed
 
-from ._components import (
-    bound_kernel,
-    check_square_or_support,
-)
-from ._inputs import check_kind
+from ._settings import check_square_or_support
 
 # Names of the views in error messages.
 NAMES = ("X", "y")
@@ -62,57 +58,33 @@ class FittedView:
     Attributes
     ----------
     name : {"X", "y"}
-    kernel : Kernel or None
-        None if precomputed.
-    points : array or CSR of shape (n_support, n_features)
-        Chosen points.
+    projection : Projection
+        Variates in the span of the chosen points.
     support : ndarray of shape (n_support,)
         Training rows of these points.
     n_features : int
         Number of columns of the view at fit.
-    weights : ndarray of shape (n_components, n_support)
-        Weights of the chosen points' images in the variates.
-    offset : ndarray of shape (n_components,)
-        Means of the variates before centering.
     """
 
     name: str
-    kernel: Kernel | None
-    points: Any
+    projection: Projection
     support: np.ndarray
     n_features: int
-    weights: np.ndarray
-    offset: np.ndarray
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel of the view; None if it is precomputed."""
+        values = self.projection.values
+        return None if values is None else values.kernel
 
     def scores(self, Z: Any) -> np.ndarray:
         """Return the variates (n, n_components) of rows of this view."""
-        if self.kernel is None:
+        kernel = self.kernel
+        if kernel is None:
             Z = check_square_or_support(Z, self.n_features, self.support, self.name)
-        elif self.kernel.takes_squares:
+        elif kernel.takes_squares:
             check_squares(Z, self.name)
-        out = np.empty((Z.shape[0], len(self.weights)))
-        for rows, K in kernel_blocks(self.kernel, Z, self.points):
-            np.matmul(K, self.weights.T, out=out[rows])
-            out[rows] -= self.offset
-        return out
-
-
-def kernel_parameters(estimator: Any) -> tuple[Any, Any]:
-    """Return the kernel parameters of the two views."""
-    kernel, other = estimator.kernel, estimator.kernel_y
-    return kernel, kernel if other is None else other
-
-
-def bound_kernels(estimator: Any, X: Any, Y: Any) -> tuple[Kernel | None, ...]:
-    """Return the kernels of the two views, with numeric gammas."""
-    gamma, other = estimator.gamma, estimator.gamma_y
-    gammas = gamma, gamma if is_word(other, "same") else other
-    return tuple(
-        bound_kernel(kernel, gamma, estimator.degree, estimator.coef0, Z, name)
-        for kernel, gamma, Z, name in zip(
-            kernel_parameters(estimator), gammas, (X, Y), NAMES, strict=True
-        )
-    )
+        return self.projection(Z)
 
 
 def why_empty(kernels: tuple[Kernel | None, ...], X: Any, Y: Any) -> str:
@@ -134,17 +106,12 @@ def why_empty(kernels: tuple[Kernel | None, ...], X: Any, Y: Any) -> str:
     return "no column of one kernel correlates with one of the other."
 
 
-def accepted(estimator: Any, view: int) -> Any:
-    """Return the sparse format that a view may have."""
-    return False if is_precomputed(kernel_parameters(estimator)[view]) else "csr"
-
-
-def second_view(estimator: Any, y: Any) -> Any:
+def second_view(y: Any, accept_sparse: Any) -> Any:
     """Return the second view as a validated matrix; a single column may be 1-d."""
     check_kind(y, "y")
     Y = check_array(
         y,
-        accept_sparse=accepted(estimator, 1),
+        accept_sparse=accept_sparse,
         dtype=np.float64,
         ensure_2d=False,
         input_name="y",

@@ -1,4 +1,4 @@
-"""Density estimators given by users: checks, fits and held-out scores."""
+"""Density estimators that users pass: checks, fits and held-out scores."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from pursuit._frames import Framer
 from pursuit.fitting.folds import make_folds
+
+from ._scored import ScoredDensity
 
 
 def check_density(density: Any) -> None:
@@ -27,15 +29,15 @@ def fit_density(
 ) -> Any:
     """Fit the density, with weights if they differ; raise if it takes none.
 
-    With a ``framer`` it is given a frame, since a pipeline may name columns.
+    With a ``framer``, the density gets a frame, since a pipeline may name columns.
     """
-    given = X if framer is None else framer(X)
+    rows = X if framer is None else framer(X)
     if np.all(weight == 1.0):
-        return density.fit(given)
+        return density.fit(rows)
     if has_fit_parameter(density, "sample_weight"):
-        return density.fit(given, sample_weight=weight)
+        return density.fit(rows, sample_weight=weight)
     if np.all(weight == weight[0]):
-        return density.fit(given)
+        return density.fit(rows)
     raise ValueError(
         f"sample_weight was given, but {type(density).__name__}.fit takes none: use a "
         "density that does, or leave the weights out."
@@ -43,7 +45,9 @@ def fit_density(
 
 
 def scores(density: Any, X: np.ndarray, framer: Framer | None = None) -> np.ndarray:
-    """Return the log-densities of the rows under a density of :func:`fit_density`."""
+    """Return the log-densities of validated rows under a fitted density."""
+    if getattr(type(density), "score_samples", None) is ScoredDensity.score_samples:
+        return density._log_density(X)  # saves a second validation
     return density.score_samples(X if framer is None else framer(X))
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from pursuit._frames import framer
 from pursuit._parameters import probability
 from pursuit._quantiles import lower_quantile
-from pursuit._frames import framer
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._splits import among, partition
+from pursuit.estimators._weights import check_sample_weight
 
-from ._given_densities import check_density, fit_density, held_out_scores, scores
-from ._inputs import validate_data
-from ._splits import among, partition
-from ._weights import check_sample_weight
+from ._user_densities import check_density, fit_density, held_out_scores, scores
 
 
 class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -34,7 +34,7 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     density : estimator
         Estimator with ``fit`` and ``score_samples``, or a pipeline that ends in one.
-        It is given a frame if the detector is, so that it may name columns; all
+        If the detector gets a frame, so does the density, which may name columns; all
         columns must be numbers.
     false_alarm_rate : float, default=0.05
         Share of regular new rows that may be called outliers; between 0 and 1.
@@ -96,9 +96,9 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_density(self.density)
         rate = probability("false_alarm_rate", self.false_alarm_rate)
-        given = X
+        frame = X
         X = validate_data(self, X, dtype=np.float64)
-        self._framer = framer(given, getattr(self, "feature_names_in_", None))
+        self._framer = framer(frame, getattr(self, "feature_names_in_", None))
         weight = check_sample_weight(sample_weight, len(X))
         folds = partition(self.cv, X, np.zeros(len(X)), weight, is_class=False)
         used = weight > 0
@@ -126,7 +126,7 @@ class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
         log_density : ndarray of shape (n_samples,)
             Log-densities; lower is more abnormal.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "offset_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         logs = np.array(scores(self.density_, X, self._framer), dtype=np.float64)
         for i, key in enumerate(_keys(X)):
@@ -170,17 +170,17 @@ def _keys(X: np.ndarray) -> list[bytes]:
 
 
 def _single_rows(
-    X: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    X: np.ndarray, weight: np.ndarray, logs: np.ndarray
 ) -> dict[bytes, float]:
-    """Return the left-out scores of rows that occur once, by content.
+    """Return the left-out log-densities of rows that occur once, by content.
 
-    Empty if all scores are -inf, as with a single distinct row.
+    Empty if all are -inf, as with a single distinct row.
     """
-    if np.isneginf(scores).all():
+    if np.isneginf(logs).all():
         return {}
     keys = _keys(X)
     count = dict.fromkeys(keys, 0.0)
     for key, w in zip(keys, weight, strict=True):
         count[key] += float(w)
-    rows = zip(keys, scores, strict=True)
-    return {key: float(score) for key, score in rows if count[key] <= 1.0}
+    rows = zip(keys, logs, strict=True)
+    return {key: float(log) for key, log in rows if count[key] <= 1.0}

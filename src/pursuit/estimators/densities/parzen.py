@@ -34,9 +34,9 @@ class ManifoldParzen(LocalGaussianMixture):
         :func:`pursuit.kernels.as_kernel`, weights them by its values (eq. 13.3 of
         [2]_), usually with ``n_neighbors=None``.
     max_memory : int, str or None, default=None
-        Memory for factors and blocks of values: bytes, or a text such as "1 GiB". None
-        is half of the free memory. Factors that do not fit are recomputed at each
-        call.
+        Memory of a call for factors and blocks of values: bytes, or a text such as
+        "1 GiB". None is half of the free memory. Factors that do not fit at fit are
+        recomputed at each call.
     n_jobs : int or None, default=None
         Maximum number of threads. None and -1 take as many as BLAS may use.
     verbose : int or bool, default=0
@@ -142,7 +142,7 @@ class ManifoldParzen(LocalGaussianMixture):
         self : ManifoldParzen
             The fitted density.
         """
-        self._fit(
+        mixture = self._fit(
             X,
             sample_weight,
             self.n_neighbors,
@@ -150,7 +150,8 @@ class ManifoldParzen(LocalGaussianMixture):
             self.bandwidth,
             self.neighborhood,
         )
-        self.n_neighbors_, self.n_components_ = self._n_neighbors, self._n_components
+        self.n_neighbors_ = mixture.n_neighbors
+        self.n_components_ = mixture.n_components
         return self
 
 
@@ -239,7 +240,7 @@ class ParzenWindows(LocalGaussianMixture):
         self : ParzenWindows
             The fitted density.
         """
-        self._fit(X, sample_weight, None, 0, self.bandwidth, "hard")
+        mixture = self._fit(X, sample_weight, None, 0, self.bandwidth, "hard")
         names = ("bandwidth", "score")
-        self.search_ = [{name: row[name] for name in names} for row in self.search_]
+        self.search_ = [{name: row[name] for name in names} for row in mixture.trials]
         return self

@@ -6,11 +6,6 @@ import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,30 +14,25 @@ from pursuit._parameters import (
     check_choice,
     check_flag,
     is_whole,
+    is_word,
     number_from_zero,
     positive_number,
     whole_between,
     whole_number,
 )
-from pursuit.components.canonical import correlations, variates
-from pursuit.components.pairs import PairedPath, choose_pairs
-from pursuit.components.stopping import REASONS
+from pursuit.components.choosing import REASONS, choose_pairs
+from pursuit.components.pairs import PairedPath, correlations, variates
+from pursuit.components.subspaces import Projection
+from pursuit.estimators._inputs import validate_data
+from pursuit.kernels import Kernel
+from pursuit.kernels._base import KernelOn
 from pursuit.kernels.given import is_precomputed
 
-from ._components import choosing
-from ._inputs import validate_data
-from ._views import (
-    NAMES,
-    FittedView,
-    SecondView,
-    accepted,
-    bound_kernels,
-    second_view,
-    why_empty,
-)
+from ._settings import SparseComponents, bound_kernel
+from ._views import NAMES, FittedView, SecondView, second_view, why_empty
 
 
-class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparseKernelCCA(SparseComponents):
     r"""Kernel canonical correlations in the spans of a few training pairs.
 
     The data are two views of the same rows, each with a kernel. Pairs are chosen
@@ -80,13 +70,6 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     center : bool, default=True
         Whether to remove the means, in the choice as well as in the correlations.
         False is the criterion of the paper.
-    degree : int, default=3
-        Degree of the polynomial kernel; ignored by other kernels.
-    coef0 : float, default=1.0
-        Constant term of the kernels "poly" and "sigmoid"; ignored by other kernels.
-        The default is that of scikit-learn's ``KernelPCA``; the KMP estimators have
-        that of ``SVC``, 0.
-        "sigmoid" raises an error where it is not positive semi-definite.
     subsample : int, float, "auto" or None, default="auto"
         Number (or share) of random rows on which the choice is made: they are the
         candidates, and the criterion is summed over them. Everything else is computed
@@ -176,8 +159,6 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         criterion: str = "correlation",
         alpha: float = 1e-3,
         center: bool = True,
-        degree: int = 3,
-        coef0: float = 1.0,
         subsample: int | float | str | None = "auto",
         n_candidates: int | None = None,
         tol: float = 1e-10,
@@ -194,8 +175,6 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.criterion = criterion
         self.alpha = alpha
         self.center = center
-        self.degree = degree
-        self.coef0 = coef0
         self.subsample = subsample
         self.n_candidates = n_candidates
         self.tol = tol
@@ -222,26 +201,41 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         self._check_parameters()
         X, Y = self._validated(X, y)
-        kernels = bound_kernels(self, X, Y)
+        kernels = self._bound_kernels(X, Y)
         contents = None if None in kernels else X
         wanted = 100 if self.max_support is None else int(self.max_support)
-        how = choosing(self, contents, X.shape[0], wanted)
+        how = self._choosing(contents, X.shape[0], wanted)
         by_covariance = self.criterion == "covariance"
         path = choose_pairs(how, kernels, X, Y, self.center, by_covariance)
         if not len(path):
             raise ValueError(f"There is nothing to choose: {why_empty(kernels, X, Y)}")
-        self._kernels = kernels
         self.gamma_, self.gamma_y_ = (getattr(k, "gamma", None) for k in kernels)
-        empty = np.empty((0, 0))
-        points = (
-            empty if kernel is None else Z[path.atoms]
+        points = [
+            np.empty((0, 0)) if kernel is None else Z[path.atoms]
             for kernel, Z in zip(kernels, (X, Y), strict=True)
-        )
-        self._set_path(path, *points)
+        ]
+        self._set_path(path, kernels, points, (X.shape[1], Y.shape[1]))
         scores = self._scores_of(X, Y)
         self.correlations_ = correlations(*scores, self.center)
         self._gaps = np.abs(scores[0] - scores[1])
         return self
+
+    def _kernel_parameters(self) -> tuple[Any, Any]:
+        """Return the kernel parameters of the two views."""
+        return self.kernel, self.kernel if self.kernel_y is None else self.kernel_y
+
+    def _bound_kernels(self, X: Any, Y: Any) -> tuple[Kernel | None, Kernel | None]:
+        """Return the kernels of the two views, with numeric gammas."""
+        kernel, kernel_y = self._kernel_parameters()
+        gamma_y = self.gamma if is_word(self.gamma_y, "same") else self.gamma_y
+        return (
+            bound_kernel(kernel, self.gamma, X, NAMES[0]),
+            bound_kernel(kernel_y, gamma_y, Y, NAMES[1]),
+        )
+
+    def _accepted(self, view: int) -> Any:
+        """Return the sparse format that a view may have."""
+        return False if is_precomputed(self._kernel_parameters()[view]) else "csr"
 
     def _check_parameters(self) -> None:
         whole_number("n_components", self.n_components, 1)
@@ -259,24 +253,41 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = validate_data(
             self,
             X,
-            accept_sparse=accepted(self, 0),
+            accept_sparse=self._accepted(0),
             dtype=np.float64,
             ensure_min_samples=2,
         )
-        Y = second_view(self, y)
+        Y = second_view(y, self._accepted(1))
         check_consistent_length(X, Y)
-        self._n_features_y = Y.shape[1]
         self._second = SecondView(self.n_components)
         self._second.check_names(y, reset=True)
         return X, Y
 
-    def _set_path(self, path: PairedPath, x_points: Any, y_points: Any) -> None:
+    def _set_path(
+        self,
+        path: PairedPath,
+        kernels: tuple[Kernel | None, Kernel | None],
+        points: list[Any],
+        n_features: tuple[int, int],
+    ) -> None:
         """Find the canonical variates in the chosen subspaces."""
-        found = variates(path, self.center, float(self.alpha), int(self.n_components))
-        (self.x_weights_, self.y_weights_), self._offsets = found
+        weights, offsets = variates(
+            path, self.center, float(self.alpha), int(self.n_components)
+        )
+        projections = (
+            Projection(None if kernel is None else KernelOn(kernel, Z), w, offset)
+            for kernel, Z, w, offset in zip(
+                kernels, points, weights, offsets, strict=True
+            )
+        )
+        self._views = tuple(
+            FittedView(name, projection, path.atoms, n)
+            for name, projection, n in zip(NAMES, projections, n_features, strict=True)
+        )
+        self.x_weights_, self.y_weights_ = weights
         self.n_components_ = len(self.x_weights_)
         self.path_, self.support_, self.n_support_ = path, path.atoms, len(path)
-        self.x_support_vectors_, self.y_support_vectors_ = x_points, y_points
+        self.x_support_vectors_, self.y_support_vectors_ = points
         self.stop_reason_ = REASONS[path.stop_reason]
 
     def truncate(self, n: int | None = None) -> Self:
@@ -300,15 +311,13 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         for name in ("correlations_", "_gaps"):
             if hasattr(model, name):
                 delattr(model, name)
-        points = (
-            points if kernel is None else points[:n]
-            for kernel, points in zip(
-                self._kernels,
-                (self.x_support_vectors_, self.y_support_vectors_),
-                strict=True,
-            )
+        first, second = self._views
+        model._set_path(
+            self.path_.truncate(n),
+            (first.kernel, second.kernel),
+            [self.x_support_vectors_[:n], self.y_support_vectors_[:n]],
+            (first.n_features, second.n_features),
         )
-        model._set_path(self.path_.truncate(n), *points)
         return model
 
     # -- using ---------------------------------------------------------------------
@@ -453,52 +462,28 @@ class SparseKernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         dimension = 2 * k + int(self.center)
         return bounds.cca(m, k, t, dimension=dimension, delta=delta)
 
-    @property
-    def _views(self) -> tuple[FittedView, ...]:
-        return tuple(
-            FittedView(name, kernel, points, self.support_, n_features, weights, offset)
-            for name, kernel, points, n_features, weights, offset in zip(
-                NAMES,
-                self._kernels,
-                (self.x_support_vectors_, self.y_support_vectors_),
-                (self.n_features_in_, self._n_features_y),
-                (self.x_weights_, self.y_weights_),
-                self._offsets,
-                strict=True,
-            )
-        )
-
     def _checked(self, X: Any) -> Any:
         is_short = getattr(X, "shape", (0, 0))[1:] == (self.n_support_,)
-        if self._kernels[0] is None and is_short:
+        if self._views[0].kernel is None and is_short:
             return check_array(X, dtype=np.float64)
         return validate_data(
-            self, X, reset=False, accept_sparse=accepted(self, 0), dtype=np.float64
+            self, X, reset=False, accept_sparse=self._accepted(0), dtype=np.float64
         )
 
     def _checked_second(self, y: Any) -> Any:
-        Y = second_view(self, y)
-        expected = {self._n_features_y}
-        if self._kernels[1] is None:
-            expected.add(self.n_support_)
-        if Y.shape[1] not in expected:
+        Y = second_view(y, self._accepted(1))
+        n_features = self._views[1].n_features
+        is_short = self._views[1].kernel is None and Y.shape[1] == self.n_support_
+        if Y.shape[1] != n_features and not is_short:
             raise ValueError(
-                f"y has {Y.shape[1]} columns, but the second view had "
-                f"{self._n_features_y} at fit."
+                f"y has {Y.shape[1]} columns, but the second view had {n_features} at "
+                "fit."
             )
-        if Y.shape[1] == self._n_features_y:
+        if Y.shape[1] == n_features:
             self._second.check_names(y, reset=False)
         return Y
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        is_pairwise = is_precomputed(self.kernel)
-        tags.input_tags.sparse = not is_pairwise
-        tags.input_tags.pairwise = is_pairwise
         tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64"]
         return tags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import (
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
+from pursuit._frames import Framer, framer
 from pursuit._parameters import (
     check_choice,
     check_classes,
@@ -29,16 +31,84 @@ from pursuit.densities.posteriors import (
     error_rate,
     log_posteriors,
 )
-from pursuit._frames import framer
+from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._splits import among, partition
+from pursuit.estimators._targets import class_codes
+from pursuit.estimators._weights import check_sample_weight
 
-from ._given_densities import check_density, fit_density, held_out_scores, scores
-from ._inputs import validate_data
-from ._splits import among, partition
-from ._targets import class_codes
-from ._weights import check_sample_weight
+from ._user_densities import check_density, fit_density, held_out_scores, scores
 
 # Decimal digits of a loss, beyond which settings tie.
 _DIGITS = 12
+# A number of folds, or masks of given folds.
+Folds = int | list[np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class _TrainingRows:
+    """Validated rows of positive weight.
+
+    Attributes
+    ----------
+    X : ndarray of shape (l, n)
+    codes : ndarray of int of shape (l,)
+        Index of the class of each row.
+    weight : ndarray of shape (l,)
+    log_priors : ndarray of shape (C,)
+    folds : int or list of ndarray
+        For densities that cannot leave out rows themselves.
+    framer : Framer or None
+        Makes the frames that the densities get.
+    """
+
+    X: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray
+    log_priors: np.ndarray
+    folds: Folds
+    framer: Framer | None
+
+    def fitted(self, density: Any) -> list[Any]:
+        """Return a clone of the density for each class, fitted to its rows."""
+        return [
+            fit_density(clone(density), self.X[rows], self.weight[rows], self.framer)
+            for rows in self._classes()
+        ]
+
+    def left_out_logs(self, densities: list[Any]) -> np.ndarray:
+        """Return log p_c of each row, fitted without the row, (l, C)."""
+        logs = np.empty((len(self.X), len(densities)))
+        for c, (density, rows) in enumerate(
+            zip(densities, self._classes(), strict=True)
+        ):
+            some = self.X[rows], self.weight[rows], among(self.folds, rows)
+            logs[rows, c] = held_out_scores(density, *some, self.framer)
+            if not rows.all():
+                logs[~rows, c] = scores(density, self.X[~rows], self.framer)
+        return logs
+
+    def _classes(self) -> list[np.ndarray]:
+        """Return which rows belong to each class."""
+        return [self.codes == c for c in range(len(self.log_priors))]
+
+    def losses(
+        self, logs: np.ndarray, temperature: float | str | None
+    ) -> dict[str, float]:
+        """Return the losses of left-out log-densities, NaN if any of these is NaN."""
+        if not are_log_densities(logs):
+            return {"ancll": np.nan, "error": np.nan, "temperature": 1.0}
+        temperature = temperature or 1.0
+        if isinstance(temperature, str):
+            n_distinct = len(distinct_rows(self.X, self.weight)[0])
+            temperature = best_temperature(
+                logs, self.log_priors, self.codes, self.weight, n_distinct
+            )
+        posterior = log_posteriors(logs, self.log_priors, temperature)
+        return {
+            "ancll": ancll(posterior, self.codes, self.weight),
+            "error": error_rate(posterior, self.codes, self.weight),
+            "temperature": float(temperature),
+        }
 
 
 class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -51,8 +121,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     density : estimator
         Estimator with ``fit`` and ``score_samples``, of this or another library, such
         as `ManifoldParzen()` or scikit-learn's `KernelDensity`, or a pipeline that
-        ends in one. A clone is fitted to each class. It is given a frame if the
-        classifier is, so that it may name columns; all columns must be numbers.
+        ends in one. A clone is fitted to each class. If the classifier gets a frame,
+        so does the density, which may name columns; all columns must be numbers.
     priors : array-like of shape (n_classes,) or None, default=None
         Prior probabilities of the classes, in sorted order of the labels. None takes
         their shares of the training weight.
@@ -170,9 +240,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted classifier.
         """
         self._check()
-        given = X
+        frame = X
         X, y = validate_data(self, X, y, dtype=np.float64)
-        self._framer = framer(given, getattr(self, "feature_names_in_", None))
+        self._framer = framer(frame, getattr(self, "feature_names_in_", None))
         weight = check_sample_weight(sample_weight, len(y))
         folds = partition(self.cv, X, y, weight, is_class=True)
         used = weight > 0
@@ -183,8 +253,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.class_prior_ = _priors(self.priors, shares)
         with np.errstate(divide="ignore"):
             self._log_priors = np.log(self.class_prior_)
-        self._n_distinct = len(distinct_rows(X, weight)[0])
-        self._tune(X, codes, weight, folds)
+        rows = _TrainingRows(X, codes, weight, self._log_priors, folds, self._framer)
+        self._tune(rows)
         return self
 
     def _check(self) -> None:
@@ -195,15 +265,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -- tuning --------------------------------------------------------------------
 
-    def _tune(
-        self,
-        X: np.ndarray,
-        codes: np.ndarray,
-        weight: np.ndarray,
-        folds: int | list[np.ndarray],
-    ) -> None:
+    def _tune(self, rows: _TrainingRows) -> None:
         """Set the densities and the temperature, after a comparison if requested."""
-        settings = list(ParameterGrid(self._grid(X, codes, weight)))
+        settings = list(ParameterGrid(self._grid(rows)))
         if not settings:
             raise ValueError(
                 f"param_grid={self.param_grid!r} has no settings: give values to "
@@ -214,15 +278,16 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         best = None
         with Progress(len(settings), "settings", self.verbose, "setting") as bar:
             for n_done, params in enumerate(settings):
-                densities = self._fitted(params, X, codes, weight)
+                densities = rows.fitted(clone(self.density).set_params(**params))
                 if len(settings) == 1 and not is_calibrated:
                     best = params, densities, float(self.temperature or 1.0)
                     break
-                row = self._left_out(params, densities, X, codes, weight, folds)
+                losses = rows.losses(rows.left_out_logs(densities), self.temperature)
+                row = {"params": dict(params), **losses}
                 self.search_.append(row)
                 if row is min(self.search_, key=self._order):
-                    best = params, densities, row["temperature"]
-                bar.show(n_done + 1, ancll=row["ancll"], error=row["error"])
+                    best = params, densities, losses["temperature"]
+                bar.show(n_done + 1, ancll=losses["ancll"], error=losses["error"])
         assert best is not None
         if self.search_ and all(np.isnan(row["ancll"]) for row in self.search_):
             raise ValueError(
@@ -237,65 +302,15 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         losses = (np.inf if np.isnan(row[name]) else row[name] for name in names)
         return (*(round(loss, _DIGITS) for loss in losses), -_width(row["params"]))
 
-    def _grid(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Any:
+    def _grid(self, rows: _TrainingRows) -> Any:
         if self.param_grid is None:
             return {}
         if not isinstance(self.param_grid, str):
             return self.param_grid
         check_choice("param_grid", self.param_grid, ("auto", None))
         offered = getattr(self.density, "tuning_grid", None)
-        largest = np.bincount(codes, weight).argmax()
-        return {} if offered is None else offered(X[codes == largest])
-
-    def _fitted(
-        self, params: Any, X: np.ndarray, codes: np.ndarray, weight: np.ndarray
-    ) -> list[Any]:
-        return [
-            fit_density(
-                clone(self.density).set_params(**params),
-                X[codes == c],
-                weight[codes == c],
-                self._framer,
-            )
-            for c in range(len(self.classes_))
-        ]
-
-    def _left_out(
-        self,
-        params: Any,
-        densities: list[Any],
-        X: np.ndarray,
-        codes: np.ndarray,
-        weight: np.ndarray,
-        folds: int | list[np.ndarray],
-    ) -> dict[str, Any]:
-        """Return the losses of a setting on left-out rows."""
-        logs = np.empty((len(X), len(densities)))
-        for c, density in enumerate(densities):
-            own = codes == c
-            some = X[own], weight[own], among(folds, own)
-            logs[own, c] = held_out_scores(density, *some, self._framer)
-            if not own.all():
-                logs[~own, c] = scores(density, X[~own], self._framer)
-        return {"params": dict(params)} | self._judged(logs, codes, weight)
-
-    def _judged(
-        self, logs: np.ndarray, codes: np.ndarray, weight: np.ndarray
-    ) -> dict[str, float]:
-        """Return the losses of left-out log-densities, NaN if any of these is NaN."""
-        if not are_log_densities(logs):
-            return {"ancll": np.nan, "error": np.nan, "temperature": 1.0}
-        temperature = self.temperature or 1.0
-        if isinstance(temperature, str):
-            temperature = best_temperature(
-                logs, self._log_priors, codes, weight, self._n_distinct
-            )
-        posterior = log_posteriors(logs, self._log_priors, temperature)
-        return {
-            "ancll": ancll(posterior, codes, weight),
-            "error": error_rate(posterior, codes, weight),
-            "temperature": float(temperature),
-        }
+        largest = np.bincount(rows.codes, rows.weight).argmax()
+        return {} if offered is None else offered(rows.X[rows.codes == largest])
 
     # -- prediction ----------------------------------------------------------------
 
@@ -312,7 +327,7 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         log_proba : ndarray of shape (n_samples, n_classes)
             Natural logarithms; columns in the order of `classes_`.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "densities_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         logs = np.column_stack([scores(d, X, self._framer) for d in self.densities_])
         return log_posteriors(logs, self._log_priors, self.temperature_)
@@ -351,8 +366,8 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _width(params: dict[str, Any]) -> float:
     """Return the bandwidth of a setting, also of a pipeline's; 0 without one."""
-    given = (v for name, v in params.items() if name.split("__")[-1] == "bandwidth")
-    return max((v for v in given if isinstance(v, int | float)), default=0.0)
+    widths = (v for name, v in params.items() if name.split("__")[-1] == "bandwidth")
+    return max((v for v in widths if isinstance(v, int | float)), default=0.0)
 
 
 def _priors(priors: Any, shares: np.ndarray) -> np.ndarray:
@@ -363,11 +378,12 @@ def _priors(priors: Any, shares: np.ndarray) -> np.ndarray:
         "for each class in sorted order of the labels, or None."
     )
     try:
-        given = np.asarray(priors, dtype=np.float64)
+        values = np.asarray(priors, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(message) from error
-    if given.shape != shares.shape or not np.all((given >= 0) & (given < np.inf)):
+    if values.shape != shares.shape or not np.all((values >= 0) & (values < np.inf)):
         raise ValueError(message)
-    if not np.isclose(given.sum(), 1.0):
-        raise ValueError(f"priors={priors!r} must sum to 1; they sum to {given.sum()}.")
-    return given
+    total = values.sum()
+    if not np.isclose(total, 1.0):
+        raise ValueError(f"priors={priors!r} must sum to 1; they sum to {total}.")
+    return values

@@ -1,0 +1,6 @@
+"""Sparse kernel PCA and CCA."""
+
+from .cca import SparseKernelCCA
+from .pca import SparseKernelPCA
+
+__all__ = ["SparseKernelCCA", "SparseKernelPCA"]

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from pursuit.engine.ties import first_largest
+from pursuit.engine.gains import first_largest
 
 from .deflation import GreedyChoice, View
 

@@ -17,7 +17,7 @@ from pursuit._warnings import warn
 from pursuit.losses import Loss
 from pursuit.losses.compiled import compiled
 
-from ._loss_loops import combined, projected, solve
+from ._loss_loops import solve
 
 # At the end the gradient, in coordinates orthonormal in the curvature's metric, is
 # below this share of the root of the objective, which is then within about the square
@@ -179,13 +179,13 @@ class Newton:
         here = self._objective.at(F)
         theta = np.zeros((len(F), len(B)))
         is_convex = self._objective.loss.is_convex
-        g, damping, self._least_damping = projected(here.descent, B), 0.0, 0.0
+        g, damping, self._least_damping = _projected(here.descent, B), 0.0, 0.0
         enough = GRADIENT_TOLERANCE**2 * scale
         for _ in range(_MOST_STEPS):
             if np.vdot(g, g) <= enough or damping > _MOST_DAMPING:
                 break
             step, promise = self._step(here, B, g, damping, enough)
-            move = combined(step, B)
+            move = _combined(step, B)
             there, length = self._objective.at(here.F + move), 1.0
             fall = here.value - there.value
             # NaN compares as False, so such a step is rejected.
@@ -198,7 +198,7 @@ class Newton:
                     length, there = self._searched(here, move, there)
             if length > 0:
                 theta += length * step
-                here, g = there, projected(there.descent, B)
+                here, g = there, _projected(there.descent, B)
                 if fall > 0.7 * promise:
                     damping = damping / 10 if damping > _NO_DAMPING else 0.0
             else:
@@ -265,8 +265,9 @@ class Newton:
         is_new = self._is_stale or damping != self._damped_by
         if is_new:
             self._inverse, self._damped_by = self._inverted(here, B, damping), damping
-        step, left, n_used, is_flat = solve(
-            B, here.second, g, damping, self._inverse, enough
+        step, left = np.zeros_like(g), g.copy()
+        n_used, is_flat = solve(
+            B, here.second, g, damping, self._inverse, enough, step, left
         )
         if is_flat and self._objective.loss.is_convex and damping < _FLAT_DAMPING:
             self._least_damping = _FLAT_DAMPING
@@ -288,3 +289,13 @@ class Newton:
         diagonal = np.arange(len(B))
         H[:, diagonal, diagonal] += damping + 1e-10 * np.maximum(1.0, trace)
         return np.linalg.inv(H)
+
+
+def _combined(x: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return ``x @ B``; BLAS is faster with a vector than with a one-row matrix."""
+    return x @ B if len(x) > 1 else (x[0] @ B)[None]
+
+
+def _projected(V: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return ``V @ B.T``."""
+    return V @ B.T if len(V) > 1 else (B @ V[0])[None]

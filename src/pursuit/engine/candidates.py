@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ._loss_loops import leave_out
-from ._scores import centered_squares
+from .gains import centered_squares
 
 # An atom is far from zero if its squared norm around its mean is below this share of
 # the whole. Its mean must not leak into that norm, by rounding, nor into correlations

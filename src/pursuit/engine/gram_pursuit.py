@@ -32,9 +32,9 @@ from scipy.linalg import solve_triangular
 
 from pursuit.path import OrthogonalPath
 
-from ._gram_loops import Given, Record, Standing, State, take_steps
-from ._scores import Scores
+from ._gram_loops import take_steps
 from .atoms import Atoms
+from .gains import Scores
 from .problem import Problem, Steps
 
 LEAST_RIDGE, LEAST_TRIAL_RIDGE = 1e-9, 1e-11
@@ -85,11 +85,14 @@ class GramPursuit(Steps):
         if len(self._rows):
             assert atoms.stored is not None
             self._A = atoms.stored
-        self._P = np.empty((size, atoms.n_atoms))
-        self._Q = np.empty((size, len(self._rows)))
+        # Correlations of the directions with the atoms, and their values on the rows.
+        self._S = np.empty((size, atoms.n_atoms + len(self._rows)))
+        self._P, self._Q = self._S[:, : atoms.n_atoms], self._S[:, atoms.n_atoms :]
         self._v = problem.held_out[self._rows]
         self._roots = np.zeros(size)
         self._loads = np.zeros((size, n_targets))
+        # Room for coefficients.
+        self._h = np.empty(max(size, len(self._D)))
         self._scores: Scores | None = None
         self._begin_residual()
 
@@ -143,18 +146,14 @@ class GramPursuit(Steps):
 
     def _step(self, scores: Scores) -> None:
         """Take the steps of one round."""
-        problem, before = self.problem, self.n_steps
-        given = Given(
-            *(self._G, self._D, self._A, self._rows, self._v),
-            *(problem.alpha, self._offset, problem.by_norm, problem.tol, scores.floor),
-        )
+        problem, n = self.problem, self.n_steps
         self.n_steps = take_steps(
-            given,
-            before,
-            min(before + _ROUND, problem.max_steps),
-            State(self._P, self._Q, self._R, self._roots, self._loads),
-            Standing(scores.c, scores.e, scores.norms, scores.is_open, scores.gain),
-            Record(self.chosen, self.gains, self.errors),
+            *(n, min(n + _ROUND, problem.max_steps), self._offset),
+            *(self._G, self._D, self._A, self._rows, self._v),
+            *(problem.alpha, problem.by_norm, scores.tol, scores.floor),
+            *(scores.c, scores.e, scores.norms, scores.is_open, scores.gain),
+            *(self._S, self._R, self._roots, self._loads, self._h),
+            *(self.chosen, self.gains, self.errors),
         )
 
     def held_out_values(self) -> Iterator[np.ndarray]:

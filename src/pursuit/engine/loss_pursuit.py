@@ -23,14 +23,13 @@ import numpy as np
 
 from pursuit.path import RefittedPath
 
-from ._loss_loops import gains, solved
-from ._scores import NOISE
+from ._loss_loops import solve_triangle
 from .atoms import Atoms
 from .backfitting import Newton, Objective
 from .candidates import Candidates
+from .gains import NOISE, first_largest, write_gains
 from .metric import Basis, enlarged, is_renewal_due, orthonormal, parabola
 from .problem import Problem, Steps
-from .ties import first_largest
 
 # Initial capacity in steps. It doubles when needed, because work grows with it and few
 # pursuits reach their limit.
@@ -232,7 +231,11 @@ class LossPursuit(Steps):
         is_open, tol = self._open[among.atoms], self.problem.tol
         floor = NOISE**2 * self._start_energy
         while self.stop_reason is None and self._pending is None:
-            gain = gains(c, among.e, among.norms, among.squares, is_open, tol, floor)
+            gain = np.empty(len(among.e))
+            write_gains(
+                *(c, among.e, among.norms, among.squares, among.e, is_open),
+                *(tol, floor, gain),
+            )
             j = int(first_largest(gain))
             if j < 0:
                 self.stop_reason = self._why_none()
@@ -321,7 +324,8 @@ class LossPursuit(Steps):
             return
         self.F, theta = self._newton.refit(self.F, B, self._scale)
         columns = slice(0, len(B)) if places is None else places
-        self._coef[:, columns] += solved(R, theta)
+        solve_triangle(R, theta)
+        self._coef[:, columns] += theta
 
     def _record(self, n: int) -> None:
         """Record the model of ``n`` steps."""

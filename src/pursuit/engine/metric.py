@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 
 from pursuit.losses import Loss
 
-from ._loss_loops import append_direction
+from ._loops import squares, take_out_span
 
 # The metric is renewed when the model has grown by this share, at least by one step.
 GROWTH = 0.25
@@ -24,6 +24,9 @@ LEAST_CURVATURE = 1e-3
 # Cholesky factors are precise enough if each row has at least this share of its square
 # outside the span of those before.
 _LEAST_OUTSIDE = 1e-4
+
+# If less than this share of a squared norm is left, directions are projected out again.
+_LEAST_LEFT = 0.01
 
 
 def parabola(
@@ -94,7 +97,14 @@ class Basis:
 
         Returns its squared norm, and that of ``C[b]``.
         """
-        return append_direction(self.C, self.metric, b, self.Q, self.tri)
+        u, h, whole = self.Q[b], np.zeros(b), np.empty(1)
+        u[:] = self.C[b]
+        squared = take_out_span(u, self.Q[:b], self.metric, h, 0, _LEAST_LEFT)
+        root = np.sqrt(squared) if squared > 0 else 1.0
+        u /= root
+        self.tri[:b, b], self.tri[b, b] = h, root
+        squares(self.C[b : b + 1], self.metric, whole)
+        return squared, float(whole[0])
 
 
 def enlarged(A: np.ndarray, n: int, m: int) -> np.ndarray:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ._loops import inner
-from ._scores import NOISE, centered_squares
 from .atoms import Atoms
 from .candidates import Candidates
 from .directions import DirectionSteps
+from .gains import NOISE, centered_squares, first_largest, write_gains
 from .loss_pursuit import LossPursuit
 from .problem import Problem
-from .ties import first_largest
 
 
 def _drawn(is_left: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -114,15 +113,15 @@ class RandomPursuit(DirectionSteps):
         h += more
         squared = np.einsum("ij,ij,j->i", U, U, self._w) + problem.alpha
         C = [self._correlation(u, int(k)) for u, k in zip(U, drawn, strict=True)]
-        total = np.square(C).sum(axis=1)
-        by = squared if problem.method == "pre-fitting" else norms
-        usable = (norms > 0) & (squared > problem.tol * norms)
-        usable &= total > NOISE**2 * self._squared_y * norms
-        gain = np.where(usable, total / np.where(by > 0, by, 1.0), 0.0)
-        i = int(first_largest(gain))
+        gains, by = np.empty(len(drawn)), norms if problem.by_norm else squared
+        write_gains(
+            *(np.array(C).T.copy(), squared, norms, norms, by, norms > 0),
+            *(problem.tol, NOISE**2 * self._squared_y, gains),
+        )
+        i = int(first_largest(gains))
         if i < 0:
             return None
-        return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
+        return int(drawn[i]), U[i], h[i], float(squared[i]), float(gains[i])
 
     def _centered_squares(self, drawn: np.ndarray, U: np.ndarray) -> np.ndarray:
         """Return the atoms' squared norms, around the mean if there is a constant."""

@@ -8,9 +8,10 @@ from naming import named
 from scipy.optimize import linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton, Objective
+from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton
 from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.metric import GROWTH, LEAST_CURVATURE, orthonormal
+from pursuit.engine.objective import Objective
 from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomLossPursuit
@@ -405,7 +406,7 @@ def test_functions_far_from_zero_are_fitted_as_centered_ones(loss, method, p):
     assert far.n_steps == 8
     np.testing.assert_allclose(far.errors, near.errors, rtol=1e-5)
     np.testing.assert_allclose(far.gains, near.gains, rtol=1e-4)
-    np.testing.assert_allclose(far.F[:, :60], near.F[:, :60], atol=2e-3)
+    np.testing.assert_allclose(far.model.F[:, :60], near.model.F[:, :60], atol=2e-3)
 
 
 @pytest.mark.parametrize("method", METHODS)

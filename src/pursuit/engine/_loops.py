@@ -3,17 +3,22 @@
 Letters as in :mod:`.pursuit`.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from pursuit._compiling import REORDER, compiled
 
-# Block of `products`: this many atoms by this many rows stay in the second-level cache
-# while all vectors are multiplied, and four atoms in the first-level cache.
+# Smaller numbers, or squares of numbers, have lost digits.
+SMALLEST = 1e-290
+
+# Block of `add_products`: this many atoms by this many rows stay in the second-level
+# cache while all vectors are multiplied, and four atoms in the first-level cache.
 _ATOMS, _ROWS = 32, 512
 
 
 @compiled(fastmath=REORDER)
-def add_products(A, V, out, first):
+def add_products(A: np.ndarray, V: np.ndarray, out: np.ndarray, first: int) -> None:
     """Add ``V @ A.T`` to the columns of ``out`` from ``first`` on, reading ``A`` once.
 
     ``A`` (M, l) may be float32: it is widened in registers, and sums are float64.
@@ -60,7 +65,7 @@ def add_products(A, V, out, first):
 
 
 @compiled(fastmath=REORDER)
-def product(A, v, out):
+def product(A: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
     """Write ``A @ v`` with float64 sums, reading ``A`` once."""
     for k in range(A.shape[0]):
         total = 0.0
@@ -70,7 +75,7 @@ def product(A, v, out):
 
 
 @compiled(fastmath=REORDER)
-def squares(A, w, out):
+def squares(A: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     """Write ``(A * A) @ w``, reading ``A`` once."""
     for k in range(A.shape[0]):
         total = 0.0
@@ -80,7 +85,7 @@ def squares(A, w, out):
         out[k] = total
 
 
-def inner(R, q, w):
+def inner(R: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return ``R @ (w q)``."""
     out = np.empty(len(R))
     _write_inner(R, q, w, out)
@@ -88,7 +93,7 @@ def inner(R, q, w):
 
 
 @compiled(fastmath=REORDER)
-def _write_inner(R, q, w, out):
+def _write_inner(R: np.ndarray, q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     for t in range(R.shape[0]):
         total = 0.0
         for i in range(q.shape[0]):
@@ -97,7 +102,7 @@ def _write_inner(R, q, w, out):
 
 
 @compiled(fastmath=REORDER)
-def take_out(u, Q, w, h):
+def take_out(u: np.ndarray, Q: np.ndarray, w: np.ndarray, h: np.ndarray) -> float:
     """Project the directions ``Q`` out of ``u``, four at a time.
 
     The coefficients are added to ``h``; returns the squared norm that is left.
@@ -133,7 +138,7 @@ def take_out(u, Q, w, h):
 
 
 @compiled(fastmath=REORDER)
-def subtract(u, Q, h):
+def subtract(u: np.ndarray, Q: np.ndarray, h: np.ndarray) -> None:
     """Set ``u -= h @ Q``, four directions at a time."""
     n, width = Q.shape
     whole = n // 4 * 4
@@ -147,7 +152,14 @@ def subtract(u, Q, h):
             u[i] -= h[j] * Q[j, i]
 
 
-def take_out_span(u, Q, w, h, n_known, least_left):
+def take_out_span(
+    u: np.ndarray,
+    Q: np.ndarray,
+    w: np.ndarray,
+    h: np.ndarray,
+    n_known: int,
+    least_left: float,
+) -> float:
     """Project the directions ``Q`` out of ``u``; ``h[:n_known]`` is known already.
 
     The projection is repeated if at most a share ``least_left`` of the squared norm is
@@ -155,14 +167,16 @@ def take_out_span(u, Q, w, h, n_known, least_left):
     the squared norm that is left.
     """
     subtract(u, Q[:n_known], h[:n_known])
-    squared = take_out(u, Q[n_known:], w, h[n_known:])
+    squared = float(take_out(u, Q[n_known:], w, h[n_known:]))
     if squared < least_left * (squared + h @ h):
-        squared = take_out(u, Q, w, h)
+        squared = float(take_out(u, Q, w, h))
     return squared
 
 
 @compiled(fastmath=REORDER)
-def reduce_residual(R, q, a, w, v):
+def reduce_residual(
+    R: np.ndarray, q: np.ndarray, a: np.ndarray, w: np.ndarray, v: np.ndarray
+) -> tuple[float, float]:
     """Set ``R[t] -= a[t] q``; return its sums of squares under two weightings."""
     n_targets, width = R.shape
     fitted = 0.0

@@ -30,11 +30,12 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from pursuit._compiling import REORDER, compiled
 from pursuit.path import OrthogonalPath
 
-from ._gram_loops import take_steps
+from ._loops import reduce_residual, subtract
 from .atoms import Atoms
-from .gains import Scores
+from .gains import Scores, first_largest, update
 from .problem import Problem, Steps
 
 LEAST_RIDGE, LEAST_TRIAL_RIDGE = 1e-9, 1e-11
@@ -147,7 +148,7 @@ class GramPursuit(Steps):
     def _step(self, scores: Scores) -> None:
         """Take the steps of one round."""
         problem, n = self.problem, self.n_steps
-        self.n_steps = take_steps(
+        self.n_steps = _take_steps(
             *(n, min(n + _ROUND, problem.max_steps), self._offset),
             *(self._G, self._D, self._A, self._rows, self._v),
             *(problem.alpha, problem.by_norm, scores.tol, scores.floor),
@@ -198,3 +199,79 @@ class GramPursuit(Steps):
         directions = (n_steps + 1) * (n_atoms + n_held_out + n_targets)
         candidates = (2 * n_targets + 6) * n_atoms
         return 8 * (directions + candidates + 3 * n_targets * n_rows)
+
+
+@compiled(fastmath=REORDER)
+def _take_steps(
+    n: int,
+    stop: int,
+    offset: int,
+    G: np.ndarray,
+    D: np.ndarray,
+    A: np.ndarray,
+    rows: np.ndarray,
+    v: np.ndarray,
+    alpha: float,
+    by_norm: bool,
+    tol: float,
+    floor: float,
+    c: np.ndarray,
+    e: np.ndarray,
+    norms: np.ndarray,
+    is_open: np.ndarray,
+    gain: np.ndarray,
+    S: np.ndarray,
+    R: np.ndarray,
+    roots: np.ndarray,
+    loads: np.ndarray,
+    h: np.ndarray,
+    chosen: np.ndarray,
+    gains: np.ndarray,
+    errors: np.ndarray,
+) -> int:
+    """Go from step ``n`` to ``stop``, or until no candidate is left; return where.
+
+    The inner products of the atoms are ``G - D.T @ D``. ``A`` holds the atoms, ``rows``
+    are those that are held out, of weights ``v``. The candidates ``c``, ``e``,
+    ``norms``, ``is_open``, ``gain`` are those of `Scores`. Of the directions so far,
+    ``S`` holds the correlations with the atoms and then the values on the held-out
+    rows, ``roots`` the norms, ``loads`` the coefficients; ``R`` are the residuals on
+    the held-out rows. ``h`` is room for coefficients. ``chosen``, ``gains`` and
+    ``errors`` are the record.
+    """
+    n_atoms = e.shape[0]
+    while n < stop:
+        k = first_largest(gain)
+        if k < 0:
+            break
+        b = n + offset
+        s, load = S[b], loads[b]
+        p, q = s[:n_atoms], s[n_atoms:]
+        for i in range(n_atoms):
+            p[i] = G[k, i]
+        for i in range(q.shape[0]):
+            q[i] = A[k, rows[i]]
+        for j in range(D.shape[0]):
+            h[j] = D[j, k]
+        subtract(p, D, h)
+        for j in range(b):
+            h[j] = S[j, k]
+        subtract(s, S[:b], h)
+        is_open[k] = False
+        squared = p[k] + alpha
+        if squared <= tol * norms[k]:
+            gain[k] = 0.0
+            continue
+        root = np.sqrt(squared)
+        for i in range(s.shape[0]):
+            s[i] /= root
+        explained = 0.0
+        for t in range(c.shape[0]):
+            load[t] = c[t, k] / root
+            explained += load[t] * load[t]
+        chosen[n], gains[n], roots[b] = k, gain[k], root
+        update(c, e, norms, p, load, 0.0, by_norm, tol, floor, is_open, gain)
+        errors[n + 1, 0] = errors[n, 0] - explained
+        errors[n + 1, 1] = reduce_residual(R, q, load, v, v)[0]
+        n += 1
+    return n

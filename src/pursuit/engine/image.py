@@ -9,6 +9,8 @@ import numpy as np
 
 from pursuit._compiling import REORDER, compiled
 
+from ._loops import SMALLEST
+
 # Minimum number of numbers per atom for an image to be useful.
 _SHORTEST = 16
 
@@ -22,9 +24,6 @@ _LARGEST = 8191
 
 # Number of products of integers up to 127 and 8191 whose sum fits 32 bits.
 _SUMMANDS = 2048
-
-# Smaller atoms get no image: their scale would be subnormal.
-_SMALLEST = 1e-290
 
 
 def image_size(n_rows: int, n_atoms: int, memory: int) -> int:
@@ -112,7 +111,7 @@ def _quantize(A: np.ndarray, Z: np.ndarray, scale: np.ndarray) -> None:
         top = 0.0
         for i in range(A.shape[1]):
             top = max(top, abs(np.float64(A[k, i])))
-        if not _SMALLEST < top < np.inf:
+        if not SMALLEST < top < np.inf:
             scale[k] = 0.0
             continue
         scale[k] = top / 127.0

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from pursuit._compiling import REORDER, compiled
 from pursuit.losses import Loss
 
-from ._loops import squares, take_out_span
+from ._loops import SMALLEST, squares, take_out_span
 
 # The metric is renewed when the model has grown by this share, at least by one step.
 GROWTH = 0.25
@@ -38,7 +39,7 @@ def parabola(
     """
     half = 0.5 * loss.weights(Y, F).mean(axis=0)
     least = LEAST_CURVATURE * (half @ weight) / weight.sum()
-    return weight * np.maximum(half, max(least, 1e-300))
+    return weight * np.maximum(half, max(least, SMALLEST))
 
 
 def is_renewal_due(n_steps: int, renewed_at: int) -> bool:
@@ -140,3 +141,15 @@ def _cholesky(G: np.ndarray) -> np.ndarray | None:
     except np.linalg.LinAlgError:
         return None
     return L if np.all(np.diag(L) ** 2 > _LEAST_OUTSIDE * np.diag(G)) else None
+
+
+@compiled(fastmath=REORDER)
+def solve_triangle(R: np.ndarray, x: np.ndarray) -> None:
+    """Set ``x.T = R^-1 x.T`` for an upper triangle R, or its leading corner."""
+    n_targets, b = x.shape
+    for i in range(b - 1, -1, -1):
+        for t in range(n_targets):
+            total = x[t, i]
+            for j in range(i + 1, b):
+                total -= R[i, j] * x[t, j]
+            x[t, i] = total / R[i, i]

@@ -6,7 +6,6 @@ import numpy as np
 
 from ._loops import inner
 from .atoms import Atoms
-from .candidates import Candidates
 from .directions import DirectionSteps
 from .gains import NOISE, centered_squares, first_largest, write_gains
 from .loss_pursuit import LossPursuit
@@ -165,27 +164,21 @@ class RandomLossPursuit(LossPursuit):
         self._complete()
         return np.zeros((0, self.atoms.n_rows))
 
-    def _begin_candidates(self) -> None:
-        """Do nothing: only the atoms drawn are scored."""
-
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
         """Choose the best of some random candidates."""
         if self.stop_reason is not None:
             return
-        drawn = _drawn(self._open, self._n_candidates, self._rng)
+        chooser = self._chooser
+        drawn = _drawn(chooser.is_open, self._n_candidates, self._rng)
         if not len(drawn):
             self.stop_reason = self._why_none()
             return
-        self._look_at(drawn)
-        if self._pending is None:
+        A, metric = self.atoms.values(drawn), chooser.metric
+        among = chooser.candidates((A * A) @ metric, drawn)
+        chooser.leave_out(among, (chooser.directions * metric) @ A.T)
+        self._next = chooser.choose(among, self.model.slope @ A.T)
+        if self._next is None:
             # None of the atoms drawn adds anything: do not draw them again.
-            self._open[drawn] = False
-            self.stop_reason = None
-
-    def _look_at(self, drawn: np.ndarray) -> None:
-        A, metric = self.atoms.values(drawn), self._choice_metric
-        among = Candidates(drawn, (A * A) @ metric, self.problem.alpha)
-        self._leave_out(among, (self._known_directions() * metric) @ A.T)
-        self._choose(among, self._slope @ A.T)
+            chooser.is_open[drawn] = False

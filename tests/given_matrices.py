@@ -1,5 +1,6 @@
 """Matrices to pursue on, and what it means that a path is that of `reference`."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.preprocessing import scale
 
 from pursuit.engine.atoms import ComputedAtoms, StoredAtoms
 from pursuit.engine.problem import Problem
+from pursuit.engine.running import run
 
 # Residues agree to this share of |y|, coefficients (each in units of its atom's norm)
 # to this share of the largest.  The figure is met with room to spare: typical
@@ -51,6 +53,40 @@ def problem_of(D, Y, N, *, weight=None, held_out=None, candidates=None, **how):
         max_steps=N,
         **{"fit_intercept": False, **how},
     )
+
+
+def without(problem, fold, weighting):
+    """The problem with a fold held out: 1 on its rows, in between where some of the
+    copies of a row are in it, -1 on rows of neither part.
+
+    Atoms are centered on the rows, and those on rows without weight are closed.
+    """
+    weight = np.where(fold < 0, 0.0, problem.weight * (1.0 - fold))
+    return replace(
+        problem,
+        weight=weight,
+        held_out=problem.weight * np.maximum(fold, 0.0),
+        candidates=problem.candidates & (weight > 0),
+        weighting=weighting,
+    )
+
+
+def assert_values_of_every_size(pursuit, D):
+    """Run it; it yields the held-out values of its path, of each size once."""
+    rows, found = np.flatnonzero(pursuit.problem.held_out), []
+
+    def watch(_):
+        found.extend(values.copy() for values in pursuit.held_out_values())
+
+    run(pursuit.atoms, [pursuit], watch)
+    watch(None)
+    path = pursuit.path()
+    assert len(found) == len(path) + 1
+    for n, values in enumerate(found):
+        support, coef, intercept = path.coefficients(n)
+        wanted = D[np.ix_(rows, support)] @ coef.T + intercept
+        scale = np.abs(wanted).max(initial=1.0)
+        np.testing.assert_allclose(values, wanted.T, rtol=0, atol=1e-8 * scale)
 
 
 def residue_of(path, n, D, Y):

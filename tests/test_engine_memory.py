@@ -88,7 +88,7 @@ def test_by_inner_products(size, n_targets, n_held_out):
     held_out = np.where(np.arange(len(D)) < n_held_out, 1.0, 0.0)
     how = {"weight": 1.0 - held_out, "held_out": held_out, "alpha": 1e-2}
     atoms, problem = atoms_of(D), problem_of(D, Y, size[2], **how)
-    gram = SharedGram(atoms.A, [problem.weight])
+    gram = SharedGram(atoms.A, {0: problem.weight})
     estimate = GramPursuit.state_bytes(*size, n_targets, n_held_out)
     assert_estimated(estimate, atoms, lambda: GramPursuit(atoms, problem, gram))
 

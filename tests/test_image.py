@@ -11,10 +11,9 @@ from sklearn.datasets import load_diabetes
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
-from pursuit.engine._foresight import LOOKS, Foresight
-from pursuit.engine._foresight_loops import largest
-from pursuit.engine._scores import Scores
 from pursuit.engine.atoms import ComputedAtoms, StoredAtoms
+from pursuit.engine.foresight import LOOKS, Foresight, largest
+from pursuit.engine.gains import Scores
 from pursuit.engine.image import Image, image_size
 from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
@@ -183,6 +182,22 @@ def test_few_passes_and_few_vectors_in_vain(method, gamma, alpha):
     assert pursuit.atoms.n_passes <= 80 / 4
 
 
+@pytest.mark.parametrize("n_rows, speculates", [(60, False), (1200, True)])
+def test_steps_are_foreseen_where_a_pass_takes_longer(n_rows, speculates):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((400, n_rows))
+    problem = Problem(
+        Y=rng.standard_normal((1, n_rows)),
+        weight=np.ones(n_rows),
+        held_out=np.zeros(n_rows),
+        candidates=np.ones(400, bool),
+        max_steps=5,
+    )
+    assert Pursuit(StoredAtoms(A), problem).needs_image == speculates
+    blocks = ComputedAtoms(*A.shape, evaluate_rows(A), 33)
+    assert Pursuit(blocks, problem).needs_image
+
+
 def test_a_pursuit_near_the_span_gets_an_image_of_its_own():
     pursuit, _ = kernel_pursuit("pre-fitting", 80, gamma=0.005, alpha=1e-6)
     assert pursuit._image is not None
@@ -240,7 +255,8 @@ def test_an_atom_that_turns_out_to_be_in_the_span_is_passed_over():
         fit_intercept=False,
         max_steps=4,
     )
-    pursuit = Pursuit(atoms, problem)
-    run(atoms, [pursuit])
-    assert pursuit.chosen[: pursuit.n_steps].tolist() == [2, 0, 3]
-    assert pursuit.stop_reason == "exhausted"
+    for speculate in (True, False):
+        pursuit = Pursuit(atoms, problem, speculate)
+        run(atoms, [pursuit])
+        assert pursuit.chosen[: pursuit.n_steps].tolist() == [2, 0, 3]
+        assert pursuit.stop_reason == "exhausted"

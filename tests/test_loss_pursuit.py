@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 import reference
-from given_matrices import atoms_of
+from given_matrices import assert_values_of_every_size, atoms_of
 from naming import named
 from scipy.optimize import linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton, Objective
+from pursuit.engine.backfitting import GRADIENT_TOLERANCE, Newton
 from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.metric import GROWTH, LEAST_CURVATURE, orthonormal
+from pursuit.engine.objective import Objective
 from pursuit.engine.problem import METHODS, Problem
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomLossPursuit
@@ -405,7 +406,7 @@ def test_functions_far_from_zero_are_fitted_as_centered_ones(loss, method, p):
     assert far.n_steps == 8
     np.testing.assert_allclose(far.errors, near.errors, rtol=1e-5)
     np.testing.assert_allclose(far.gains, near.gains, rtol=1e-4)
-    np.testing.assert_allclose(far.F[:, :60], near.F[:, :60], atol=2e-3)
+    np.testing.assert_allclose(far.model.F[:, :60], near.model.F[:, :60], atol=2e-3)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -456,22 +457,24 @@ def test_redrawing_all_candidates_is_the_greedy_choice(method):
     assert few.n_steps == greedy.n_steps
 
 
-def test_judges_see_the_held_out_rows():
-    D, Y, weight = data(Softmax())
+@pytest.mark.parametrize("kind", [LossPursuit, RandomLossPursuit], ids=named)
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("loss", [Softmax(), Logistic(), Squared()], ids=named)
+def test_held_out_values_are_those_of_every_size(loss, method, kind):
+    D, Y, weight = data(loss)
     weight[:20] = 0.0
-    held_out = np.where(weight == 0, 1.0, 0.0)
-    pursuit = pursuit_of(
-        Softmax(),
-        D,
-        Y,
-        weight,
-        held_out=held_out,
+    problem = Problem(
+        Y=np.ascontiguousarray(Y.T),
+        weight=weight,
+        held_out=np.where(weight == 0, 1.0, 0.0),
+        candidates=np.ones(60, dtype=bool),
+        loss=loss,
         alpha=0.1,
-        judge=reference.mistakes(Y.T),
+        method=method,
+        max_steps=10,
     )
-    support, coef, b = pursuit.path().coefficients(10)
-    found = (D[:20][:, support] @ coef.T + b).argmax(axis=1)
-    assert pursuit.judged[10] == pytest.approx(np.mean(found != Y[:20].argmax(axis=1)))
+    drawn = (7, np.random.default_rng(0)) if kind is RandomLossPursuit else ()
+    assert_values_of_every_size(kind(atoms_of(D), problem, *drawn), D)
 
 
 def test_float32_storage(rng):

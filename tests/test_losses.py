@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss, mean_pinball_loss, mean_poisson_deviance
 
 from pursuit import losses
-from pursuit.engine.backfitting import Objective
+from pursuit.engine.objective import Objective
 from pursuit.losses import (
     Absolute,
     Doom2,

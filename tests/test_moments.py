@@ -130,6 +130,13 @@ def test_problems_of_one_target_each(rng):
         np.testing.assert_allclose(ours.errors[:, 1], theirs.errors[:, 1], rtol=1e-7)
 
 
+def test_values_on_rows_are_not_known():
+    D, Y = matrices(diabetes_kernel)
+    found = moment_pursuit(D, Y, 5, alpha=1.0)
+    with pytest.raises(NotImplementedError, match="sums over rows"):
+        found.held_out_values()
+
+
 def test_a_constant_target_ends_it_at_once():
     D, Y = matrices(diabetes_kernel)
     found = moment_pursuit(D, np.full_like(Y, 3.0), 5, alpha=1.0, fit_intercept=True)
@@ -244,19 +251,19 @@ def test_maps_are_held_whole(data, monkeypatch, used):
     np.testing.assert_array_equal(found.support_, wanted.support_)
 
 
-def test_sizes_that_were_not_judged_do_not_count(data, monkeypatch, used):
+def test_sizes_without_a_held_out_error_do_not_count(data, monkeypatch, used):
     X, y = data
-    judge, ended = MomentPursuit._judge_sizes, []
+    write, ended = MomentPursuit._write_errors, []
 
     def interrupted(self, first, last):
         if first > 16:
             ended.append(first)
             raise KeyboardInterrupt
-        judge(self, first, last)
+        write(self, first, last)
 
     monkeypatch.setattr(engines, "_MANY_ROWS", 100)
     monkeypatch.setattr(_interrupts, "_latest", [-10.0])
-    monkeypatch.setattr(MomentPursuit, "_judge_sizes", interrupted)
+    monkeypatch.setattr(MomentPursuit, "_write_errors", interrupted)
     how = dict(FEW, selection="validation", gamma=0.3, alpha=0.01)
     with pytest.warns(UserWarning, match="interrupted"):
         model = KMPRegressor(**how).fit(X, y)

@@ -1,6 +1,6 @@
 """Every fast engine against the literal pseudo-code of `reference`, and the laws."""
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +9,7 @@ import reference
 from given_matrices import (
     DICTIONARIES,
     assert_same_path,
+    assert_values_of_every_size,
     atoms_of,
     diabetes_kernel,
     digits_kernel,
@@ -20,6 +21,7 @@ from given_matrices import (
     residue_of,
     weights,
     wildly_scaled,
+    without,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,8 +36,7 @@ from pursuit.engine.problem import METHODS
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomPursuit
 from pursuit.engine.running import run
-from pursuit.fitting.folds import make_folds
-from pursuit.fitting.held_out import Sites, leave_one_out_errors, without
+from pursuit.fitting.held_out import leave_one_out_errors
 from pursuit.functions import Columns, KernelFunctions
 from pursuit.kernels import FunctionKernel, Gaussian
 
@@ -228,16 +229,11 @@ def many_problems(D, Y):
     """Folds, ridges, methods, targets, weights: all over one dictionary."""
     rows = np.arange(len(D))
     base = problem_of(D, Y[:, :1], 18, fit_intercept=True)
-    problems = [
-        without(
-            base, rows % 4 == f, np.where(rows % 4 == f, 0.0, 1.0), Sites(rows, rows)
-        )
-        for f in range(4)
-    ]
+    problems = [without(base, rows % 4 == f, weighting=1 + f) for f in range(4)]
     problems += [replace(base, method=m, alpha=a) for m in METHODS for a in (0.0, 0.1)]
     problems += [
         replace(base, Y=np.ascontiguousarray(Y.T), max_steps=7),
-        replace(base, weight=weights(len(D)), fit_intercept=False),
+        replace(base, weight=weights(len(D)), weighting=5, fit_intercept=False),
     ]
     return problems
 
@@ -428,6 +424,18 @@ def test_law_held_out_rows_are_predicted_along(problem):
         R = residue_of(pursuit.path(), n, D, Y)
         expected = squared_error(R, held_out)
         assert pursuit.errors[n, 1] == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+@given(problems(), st.booleans())
+def test_law_held_out_values_are_those_of_every_size(problem, is_random):
+    D, Y, how = problem
+    how["held_out"] = np.where(how["weight"] == 0, 1.5, 0.0)
+    atoms, fit = atoms_of(D), problem_of(D, Y, 10, **how)
+    if is_random:
+        pursuit = RandomPursuit(atoms, fit, 5, np.random.default_rng(0))
+    else:
+        pursuit = Pursuit(atoms, fit)
+    assert_values_of_every_size(pursuit, D)
 
 
 @given(problems())
@@ -706,6 +714,30 @@ def test_steps_can_be_taken_back():
     np.testing.assert_allclose(whole.path().errors, short.errors)
 
 
+def test_a_record_is_what_a_pursuit_has_done_so_far():
+    D, Y = matrices(diabetes_kernel)
+    atoms = atoms_of(D)
+    pursuit = Pursuit(atoms, problem_of(D, Y, 12, held_out=np.ones(len(D))))
+    records = []
+    run(atoms, [pursuit], lambda _: records.append(pursuit.record()))
+    *parts, whole = records
+    assert (whole.n_steps, whole.stop_reason) == (12, "max_support")
+    np.testing.assert_array_equal(whole.chosen, pursuit.chosen)
+    np.testing.assert_array_equal(whole.gains, pursuit.gains)
+    np.testing.assert_array_equal(whole.errors, pursuit.errors)
+    assert parts[0].n_steps < 12
+    for part in parts:
+        n = part.n_steps
+        assert part.stop_reason is None
+        np.testing.assert_array_equal(part.chosen, whole.chosen[:n])
+        np.testing.assert_array_equal(part.gains, whole.gains[:n])
+        np.testing.assert_array_equal(part.errors, whole.errors[: n + 1])
+    pursuit.chosen[0] = -7
+    assert whole.chosen[0] >= 0
+    with pytest.raises(FrozenInstanceError):
+        whole.stop_reason = "another"
+
+
 # -- random candidates (the 59-trick) ----------------------------------------------
 
 
@@ -818,14 +850,12 @@ def test_folds_of_one_dictionary_are_pursuits_of_their_own_rows():
     """A fold's path is the path on the other rows, atoms of the fold excluded."""
     X, y = load_diabetes(return_X_y=True)
     X, y = scale(X)[:90], scale(y)[:90]
-    D, Y, rows = rbf_kernel(X, gamma=0.1), y[:, None], np.arange(90)
-    folds = make_folds(X, y, np.ones(90), 3, 0, False)
+    D, Y = rbf_kernel(X, gamma=0.1), y[:, None]
+    fold_of_row = np.random.default_rng(0).permutation(90) % 3
+    folds = [fold_of_row == f for f in range(3)]
     base = problem_of(D, Y, 15, fit_intercept=True, alpha=1e-2)
     atoms = atoms_of(D)
-    pursuits = [
-        Pursuit(atoms, without(base, f, np.where(f, 0.0, 1.0), Sites(rows, rows)))
-        for f in folds
-    ]
+    pursuits = [Pursuit(atoms, without(base, f, key)) for key, f in enumerate(folds)]
     run(atoms, pursuits)
     for fold, pursuit in zip(folds, pursuits, strict=True):
         rest = np.flatnonzero(~fold)

@@ -1,10 +1,10 @@
 """Compare kernel matching pursuit with a tuned support vector machine.
 
-On data that scikit-learn ships, :func:`run` fits both models and prints their error,
-size and times, also for the pursuit truncated to a tenth of the machine's points,
-which needs no other fit. It draws the error of every model size on the pursuit's path.
-Error is one minus the score: the error rate or, in regression, the unexplained share
-of the variance.
+:func:`run` fits both models to data sets that scikit-learn ships and prints their
+error, size and times. It does the same for the pursuit truncated to a tenth of the
+machine's points, which needs no other fit, and draws the error of every size on the
+pursuit's path. The error is one minus the score: the error rate or, in regression, the
+unexplained share of the variance.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Measured:
 class Comparison:
     """Both models on one data set, and the error of every size of the pursuit.
 
-    ``start`` is the pursuit truncated to a tenth of the machine's points, if it has
-    more.
+    ``start`` is the pursuit truncated to a tenth of the machine's points, or the whole
+    pursuit if it is smaller.
     """
 
     task: Task
@@ -211,7 +211,7 @@ def _measure(pipeline: Pipeline, fit_seconds: float, task: Task) -> Measured:
 
 
 def _measure_start(pipeline: Pipeline, n: int, task: Task) -> Measured:
-    """Measure the first ``n`` points of a fitted pursuit, which need no fit."""
+    """Measure a fitted pursuit truncated to ``n`` points, which needs no fit."""
     model = pipeline[-1].truncate(min(n, pipeline[-1].n_support_))
     start = Pipeline([("scale", pipeline[0]), ("start", model)])
     return replace(_measure(start, 0.0, task), model="its first points")

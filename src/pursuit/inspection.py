@@ -1,4 +1,4 @@
-"""Pictures of fitted models, in the way of scikit-learn's displays."""
+"""Pictures of fitted models, like scikit-learn's displays."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["PathDisplay"]
 class PathDisplay:
     """Score of a model against its size.
 
-    Make one with :meth:`from_estimator` (the scores of all sizes on some rows) or
-    :meth:`from_search` (the held-out errors by which a fit chose its size). Drawing
-    needs matplotlib, the extra ``pursuit[plot]``.
+    :meth:`from_estimator` draws the scores of all sizes on some rows,
+    :meth:`from_search` the held-out errors by which a fit chose its size. Drawing needs
+    matplotlib, the extra ``pursuit[plot]``.
 
     Parameters
     ----------
     sizes : array-like of shape (n_sizes,)
-        Numbers of support points, in order (of steps with ``method="basic"``, which
-        may choose a point again).
+        Numbers of support points, in order; numbers of steps with ``method="basic"``,
+        which may choose a point again.
     scores : array-like of shape (n_sizes,)
         Score, or error, at each size.
     spread : array-like of shape (n_sizes,), default=None
@@ -38,11 +38,11 @@ class PathDisplay:
     ax_ : matplotlib Axes
         Axes with the curve, after :meth:`plot`.
     figure_ : matplotlib Figure
-        Figure that contains it.
+        Figure that contains these axes.
     line_ : matplotlib Line2D
         The curve.
     band_ : matplotlib collection or None
-        The band around it.
+        The band around the curve.
     chosen_ : matplotlib Line2D or None
         The mark of the chosen size.
 
@@ -140,10 +140,10 @@ class PathDisplay:
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         scoring : str or callable, default=None
-            A scorer of scikit-learn; by default the estimator's own score, accuracy or
-            R².
+            A scorer of scikit-learn; by default the ``score`` of the estimator,
+            accuracy or R².
         score_name : str, default=None
-            Label of the vertical axis; by default made from `scoring`.
+            Label of the vertical axis; by default a name for `scoring`.
         negate_score : bool, default=False
             Whether to draw the negative scores, for scorers such as
             "neg_mean_squared_error".
@@ -178,13 +178,13 @@ class PathDisplay:
     ) -> Self:
         """Draw the held-out errors by which a fit chose its size.
 
-        The band is one standard error over the folds to each side.
+        The band reaches one standard error over the folds to each side.
 
         Parameters
         ----------
         estimator : KMPClassifier, KMPRegressor or Pipeline
-            Model whose size was chosen with ``selection="cv"``, or a pipeline that
-            ends in one.
+            Model whose size was chosen by folds (``selection="cv"`` or a
+            `CrossValidation`), or a pipeline that ends in one.
         ax : matplotlib Axes, default=None
             Axes to draw into; by default those of a new figure.
         name : str, default=None
@@ -243,13 +243,13 @@ def _last_step(estimator: Any) -> Any:
 
 
 def _chosen_size(model: Any) -> int | None:
-    """Return the steps of the model; None if each class has its own."""
+    """Return the number of steps; None if each class has a path of its own."""
     path = model.truncate().path_
     return len(path) if len(path.paths) == 1 else None
 
 
 def _is_of(trial: dict[str, Any], model: Any) -> bool:
-    """Whether a trial is about the model's own width and ridge."""
+    """Return whether a trial has the width and the ridge of the model."""
     is_same_width = np.array_equal(trial["gamma"], model.gamma_)
     return bool(is_same_width and trial["alpha"] == model.alpha_)
 

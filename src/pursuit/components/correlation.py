@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pursuit.engine.atoms import Atoms
-from pursuit.engine.ties import first_largest
+from pursuit.engine.gains import first_largest
 
 from .deflation import DRIFT, DrawnChoice, GreedyChoice, View
 

@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from pursuit.engine.atoms import Atoms
-from pursuit.engine.ties import first_largest
+from pursuit.engine.gains import first_largest
 
 # Relative difference between the recurrence's criterion and the exact one above which
 # the choice is repeated with the exact value.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pursuit.engine.ties import first_largest
+from pursuit.engine.gains import first_largest
 
 from ._loops import choose_among, deflate_pool
 from .deflation import DRIFT, DrawnChoice, GreedyChoice, View

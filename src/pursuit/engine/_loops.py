@@ -1,30 +1,31 @@
-"""Compiled inner loops of the pursuit over contiguous memory.
+"""Compiled loops over the rows: products of atoms and vectors, and projections.
 
-Letters as in :mod:`.pursuit`: ``c`` (T, M) correlations of the atoms with the
-residuals, ``e`` (M,) squared norms of their parts outside the span, ``norms`` (M,) the
-same at the start, ``p`` (M,) correlations with one direction ``q``.
+Letters as in :mod:`.pursuit`.
 """
 
+from __future__ import annotations
+
 import numpy as np
-from numba import njit
 
-from pursuit._fastmath import REORDER
+from pursuit._compiling import REORDER, compiled
 
-# Block of `products`: this many atoms by this many rows stay in the second-level cache
-# while all vectors are multiplied, and four atoms in the first-level cache.
+# Smaller numbers, or squares of numbers, have lost digits.
+SMALLEST = 1e-290
+
+# Block of `add_products`: this many atoms by this many rows stay in the second-level
+# cache while all vectors are multiplied, and four atoms in the first-level cache.
 _ATOMS, _ROWS = 32, 512
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def products(A, V, out):
-    """Write ``V @ A.T`` for a few vectors, reading ``A`` once.
+@compiled(fastmath=REORDER)
+def add_products(A: np.ndarray, V: np.ndarray, out: np.ndarray, first: int) -> None:
+    """Add ``V @ A.T`` to the columns of ``out`` from ``first`` on, reading ``A`` once.
 
     ``A`` (M, l) may be float32: it is widened in registers, and sums are float64.
     For a handful of vectors this runs at the speed of memory, whereas a BLAS matrix
     product first copies ``A``. ``V`` (m, l) must have an even m.
     """
     n_atoms, n_rows = A.shape
-    out[:] = 0.0
     for start in range(0, n_atoms, _ATOMS):
         stop = min(start + _ATOMS, n_atoms)
         for i0 in range(0, n_rows, _ROWS):
@@ -50,21 +51,21 @@ def products(A, V, out):
                         s21 += x2 * y1
                         s30 += x3 * y0
                         s31 += x3 * y1
-                    out[j, k] += s00
-                    out[j + 1, k] += s01
+                    out[j, first + k] += s00
+                    out[j + 1, first + k] += s01
                     if k1 > k:
-                        out[j, k1] += s10
-                        out[j + 1, k1] += s11
+                        out[j, first + k1] += s10
+                        out[j + 1, first + k1] += s11
                     if k2 > k1:
-                        out[j, k2] += s20
-                        out[j + 1, k2] += s21
+                        out[j, first + k2] += s20
+                        out[j + 1, first + k2] += s21
                     if k3 > k2:
-                        out[j, k3] += s30
-                        out[j + 1, k3] += s31
+                        out[j, first + k3] += s30
+                        out[j + 1, first + k3] += s31
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def product(A, v, out):
+@compiled(fastmath=REORDER)
+def product(A: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
     """Write ``A @ v`` with float64 sums, reading ``A`` once."""
     for k in range(A.shape[0]):
         total = 0.0
@@ -73,8 +74,8 @@ def product(A, v, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def squares(A, w, out):
+@compiled(fastmath=REORDER)
+def squares(A: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     """Write ``(A * A) @ w``, reading ``A`` once."""
     for k in range(A.shape[0]):
         total = 0.0
@@ -84,47 +85,24 @@ def squares(A, w, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def update(c, e, norms, p, a, orthogonal, by_norm, tol, floor, is_open, gain):
-    """Update ``c``, ``e`` and ``gain`` by a direction with correlations ``p``.
-
-    ``c -= a p`` and ``e -= p**2``. The gain is positive for candidates that are open,
-    outside the span by more than ``tol`` (relative squared norm), and correlated with
-    the residual by more than round-off (``floor``). The outer loop runs over targets,
-    so that candidates fill the vector registers.
-    """
-    n_targets, n_atoms = c.shape
-    gain[:] = 0.0
-    for t in range(n_targets):
-        own, load = c[t], a[t]
-        for k in range(n_atoms):
-            x = own[k] - load * p[k]
-            own[k] = x
-            gain[k] += x * x
-    if orthogonal:
-        for k in range(n_atoms):
-            e[k] -= p[k] * p[k]
-    for k in range(n_atoms):
-        if is_open[k] and e[k] > tol * norms[k] and gain[k] > floor * norms[k]:
-            gain[k] /= norms[k] if by_norm else e[k]
-        else:
-            gain[k] = 0.0
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def inner(R, q, w):
+def inner(R: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return ``R @ (w q)``."""
-    out = np.zeros(R.shape[0])
+    out = np.empty(len(R))
+    _write_inner(R, q, w, out)
+    return out
+
+
+@compiled(fastmath=REORDER)
+def _write_inner(R: np.ndarray, q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     for t in range(R.shape[0]):
         total = 0.0
         for i in range(q.shape[0]):
             total += w[i] * R[t, i] * q[i]
         out[t] = total
-    return out
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def take_out(u, Q, w, h):
+@compiled(fastmath=REORDER)
+def take_out(u: np.ndarray, Q: np.ndarray, w: np.ndarray, h: np.ndarray) -> float:
     """Project the directions ``Q`` out of ``u``, four at a time.
 
     The coefficients are added to ``h``; returns the squared norm that is left.
@@ -159,8 +137,8 @@ def take_out(u, Q, w, h):
     return squared
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def subtract(u, Q, h):
+@compiled(fastmath=REORDER)
+def subtract(u: np.ndarray, Q: np.ndarray, h: np.ndarray) -> None:
     """Set ``u -= h @ Q``, four directions at a time."""
     n, width = Q.shape
     whole = n // 4 * 4
@@ -174,8 +152,14 @@ def subtract(u, Q, h):
             u[i] -= h[j] * Q[j, i]
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def take_out_span(u, Q, w, h, n_known, least_left):
+def take_out_span(
+    u: np.ndarray,
+    Q: np.ndarray,
+    w: np.ndarray,
+    h: np.ndarray,
+    n_known: int,
+    least_left: float,
+) -> float:
     """Project the directions ``Q`` out of ``u``; ``h[:n_known]`` is known already.
 
     The projection is repeated if at most a share ``least_left`` of the squared norm is
@@ -183,17 +167,16 @@ def take_out_span(u, Q, w, h, n_known, least_left):
     the squared norm that is left.
     """
     subtract(u, Q[:n_known], h[:n_known])
-    squared = take_out(u, Q[n_known:], w, h[n_known:])
-    whole = squared
-    for x in h:
-        whole += x * x
-    if squared < least_left * whole:
-        squared = take_out(u, Q, w, h)
+    squared = float(take_out(u, Q[n_known:], w, h[n_known:]))
+    if squared < least_left * (squared + h @ h):
+        squared = float(take_out(u, Q, w, h))
     return squared
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def reduce_residual(R, q, a, w, v):
+@compiled(fastmath=REORDER)
+def reduce_residual(
+    R: np.ndarray, q: np.ndarray, a: np.ndarray, w: np.ndarray, v: np.ndarray
+) -> tuple[float, float]:
     """Set ``R[t] -= a[t] q``; return its sums of squares under two weightings."""
     n_targets, width = R.shape
     fitted = 0.0

@@ -15,7 +15,7 @@ import numpy as np
 
 from pursuit._threads import Pool
 
-from ._loops import product, products, squares
+from ._loops import add_products, product, squares
 from .image import Image
 
 # From this many vectors on, BLAS is faster than the compiled loop (in float64).
@@ -75,10 +75,6 @@ class Atoms(ABC):
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""
 
     @abstractmethod
-    def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a matrix that contains the atoms ``index``, and their rows in it."""
-
-    @abstractmethod
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield all atoms in blocks; each block is valid only until the next."""
 
@@ -91,9 +87,9 @@ class Atoms(ABC):
         n_padded = 1 if m == 1 else -(-m // 2) * 2
         padded = np.zeros((n_padded, self.n_rows))
         padded[:m] = V
-        out = np.empty((n_padded, self.n_atoms))
+        out = np.zeros((n_padded, self.n_atoms))
         for part, A in self._blocks():
-            self._products(A, padded, out[:, part])
+            self._add_products(A, padded, out, part.start)
         self.n_passes += 1
         return out[:m]
 
@@ -169,14 +165,19 @@ class Atoms(ABC):
         self.pool.split(work, self.n_atoms, min(self.pool.n_threads, n_parts))
         return out
 
-    def _products(self, A: np.ndarray, V: np.ndarray, out: np.ndarray) -> None:
-        def work(part: slice) -> None:
+    def _add_products(
+        self, A: np.ndarray, V: np.ndarray, out: np.ndarray, first: int
+    ) -> None:
+        """Add ``V @ A.T`` to the columns of ``out`` from ``first`` on."""
+
+        def work(piece: slice) -> None:
+            place = slice(first + piece.start, first + piece.stop)
             if len(V) == 1:
-                product(A[part], V[0], out[0, part])
+                product(A[piece], V[0], out[0, place])
             elif len(V) >= _MANY and A.dtype == np.float64:
-                out[:, part] = V @ A[part].T
+                out[:, place] = V @ A[piece].T
             else:
-                products(A[part], V, out[:, part])
+                add_products(A[piece], V, out, place.start)
 
         self._by_threads(A, work)
 
@@ -209,10 +210,6 @@ class StoredAtoms(Atoms):
     def values(self, index: np.ndarray) -> np.ndarray:
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""
         return np.asarray(self.A[index], dtype=np.float64)
-
-    def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a matrix that contains the atoms ``index``, and their rows in it."""
-        return self.A, index
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         yield slice(0, self.n_atoms), self.A
@@ -248,10 +245,6 @@ class ComputedAtoms(Atoms):
     def values(self, index: np.ndarray) -> np.ndarray:
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""
         return np.asarray(self._evaluate(index), dtype=np.float64)
-
-    def rows_of(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a matrix that contains the atoms ``index``, and their rows in it."""
-        return self.values(index), np.arange(len(index))
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         room = np.empty((self._block, self.n_rows), self._dtype)

@@ -1,23 +1,17 @@
-r"""Minimize a loss over the coefficients of a few functions by a damped Newton method.
+"""Minimize a loss over the coefficients of a few functions by a damped Newton method.
 
-The objective is :math:`\sum_i w_i L(y_i, f_i) + \sum_j f_{l+j}^2`: the rows after the
-first ``l``, the *tail*, represent the ridge (see :mod:`.pursuit`). Derivatives are
-halved throughout, so that for squared loss the negative gradient is the residual and
-the curvature is the weight.
+Letters as in :mod:`.loss_pursuit`; the objective is that of :mod:`.objective`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from pursuit._compiling import REORDER, compiled
 from pursuit._warnings import warn
-from pursuit.losses import Loss
-from pursuit.losses.compiled import compiled
 
-from ._loss_loops import combined, projected, solve
+from .objective import Objective, Point
 
 # At the end the gradient, in coordinates orthonormal in the curvature's metric, is
 # below this share of the root of the objective, which is then within about the square
@@ -38,96 +32,6 @@ _GOOD_SHARE, _SEARCHED_SLOPE = 0.3, 0.1
 _FLAT_DAMPING = 1e-9
 # Part of the interval that each trial cuts off at least, and maximum number of trials.
 _LEAST_PART, _MOST_LENGTHS = 0.05, 60
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """An objective and its derivatives at one point.
-
-    Attributes
-    ----------
-    F : ndarray of shape (T, l + tail)
-        The point; it is never overwritten.
-    losses : ndarray of shape (l,)
-        Unweighted loss of each row.
-    value : float
-        The objective.
-    descent : ndarray of shape (T, l + tail)
-        Minus half the gradient.
-    second : ndarray of shape (1 or 2, T, l)
-        Half the second derivatives on the rows: a diagonal, minus the products of the
-        second array's values in two outputs if the loss couples these.
-    """
-
-    F: np.ndarray
-    losses: np.ndarray
-    value: float
-    descent: np.ndarray
-    second: np.ndarray
-
-    @property
-    def curvatures(self) -> np.ndarray:
-        """Half the second derivatives in each output by itself, including the tail."""
-        out = np.ones_like(self.F)
-        first, *others = self.second
-        out[:, : first.shape[1]] = first - sum(u * u for u in others)
-        return out
-
-
-class Objective:
-    """A loss on weighted rows, and the ridge on the tail.
-
-    Parameters
-    ----------
-    loss : Loss
-    Y : ndarray of shape (T, l)
-    weight : ndarray of shape (l,)
-    """
-
-    def __init__(self, loss: Loss, Y: np.ndarray, weight: np.ndarray):
-        self.loss = loss
-        # Read-only arrays would trigger another compilation of the loops.
-        self.Y, self.weight = (np.require(A, float, ["C", "W"]) for A in (Y, weight))
-        self._compiled = compiled(loss, len(Y))
-        self._last: Point | None = None
-
-    def rows(self, F: np.ndarray) -> np.ndarray:
-        """Return the part of ``F`` (T, l + tail) on the rows."""
-        return F[:, : len(self.weight)]
-
-    def at(self, F: np.ndarray) -> Point:
-        """Return objective and derivatives at ``F``; the last result is cached."""
-        if self._last is None or self._last.F is not F:
-            self._last = self._point(F)
-        return self._last
-
-    def value(self, F: np.ndarray) -> float:
-        """Return the objective at ``F`` (T, l + tail)."""
-        return self.at(F).value
-
-    def _point(self, F: np.ndarray) -> Point:
-        descent = -F
-        if self._compiled is None:
-            losses, second = self._look(F, descent)
-        else:
-            losses, second = self._compiled.look(self.Y, F, self.weight, descent)
-        tail = descent[:, len(self.weight) :]
-        value = float(losses @ self.weight) + float(np.vdot(tail, tail))
-        return Point(F, losses, value, descent, second)
-
-    def _look(
-        self, F: np.ndarray, descent: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Write descent and return losses and curvatures for a loss not compiled."""
-        loss, half, f = self.loss, 0.5 * self.weight, self.rows(F)
-        losses = loss.value(self.Y, f)
-        np.multiply(loss.gradient(self.Y, f), -half, out=self.rows(descent))
-        h = loss.curvature(self.Y, f) if loss.is_convex else loss.weights(self.Y, f)
-        second = [half * np.maximum(h, 0.0)]
-        u = loss.coupling(self.Y, f) if loss.is_convex else None
-        if u is not None:
-            second = [second[0] + half * u * u, np.sqrt(half) * u]
-        return losses.sum(axis=0) if losses.ndim == 2 else losses, np.array(second)
 
 
 class Newton:
@@ -265,8 +169,9 @@ class Newton:
         is_new = self._is_stale or damping != self._damped_by
         if is_new:
             self._inverse, self._damped_by = self._inverted(here, B, damping), damping
-        step, left, n_used, is_flat = solve(
-            B, here.second, g, damping, self._inverse, enough
+        step, left = np.zeros_like(g), g.copy()
+        n_used, is_flat = _solve(
+            B, here.second, g, damping, self._inverse, enough, step, left
         )
         if is_flat and self._objective.loss.is_convex and damping < _FLAT_DAMPING:
             self._least_damping = _FLAT_DAMPING
@@ -288,3 +193,120 @@ class Newton:
         diagonal = np.arange(len(B))
         H[:, diagonal, diagonal] += damping + 1e-10 * np.maximum(1.0, trace)
         return np.linalg.inv(H)
+
+
+# -- compiled ----------------------------------------------------------------------
+#
+# Functions ``B`` (b, l + tail), coefficients of them (T, b), values ``V`` (T, l +
+# tail); ``second`` is that of a `Point`.
+
+
+@compiled
+def combined(x: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return ``x @ B``; BLAS is faster with a vector than with a one-row matrix."""
+    if x.shape[0] > 1:
+        return np.dot(x, B)
+    return np.dot(x[0], B).reshape(1, B.shape[1])
+
+
+@compiled
+def projected(V: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return ``V @ B.T``."""
+    if V.shape[0] > 1:
+        return np.dot(V, B.T)
+    return np.dot(B, V[0]).reshape(1, B.shape[0])
+
+
+@compiled(fastmath=REORDER, no_cpython_wrapper=True)
+def _bend(V: np.ndarray, second: np.ndarray) -> None:
+    """Multiply by the second derivatives, in place; on the tail they are 1."""
+    n_targets, n_rows = second.shape[1:]
+    if second.shape[0] == 1:
+        for t in range(n_targets):
+            for i in range(n_rows):
+                V[t, i] *= second[0, t, i]
+        return
+    shared = np.zeros(n_rows)
+    for t in range(n_targets):
+        for i in range(n_rows):
+            shared[i] += second[1, t, i] * V[t, i]
+    for t in range(n_targets):
+        for i in range(n_rows):
+            V[t, i] = second[0, t, i] * V[t, i] - second[1, t, i] * shared[i]
+
+
+@compiled(fastmath=REORDER, no_cpython_wrapper=True)
+def _inner(x: np.ndarray, y: np.ndarray) -> float:
+    total = 0.0
+    for t in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            total += x[t, j] * y[t, j]
+    return total
+
+
+@compiled(no_cpython_wrapper=True)
+def _add(x: np.ndarray, factor: float, y: np.ndarray) -> None:
+    """Set ``x += factor * y``."""
+    for t in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            x[t, j] += factor * y[t, j]
+
+
+@compiled(no_cpython_wrapper=True)
+def _precondition(inverse: np.ndarray, r: np.ndarray, z: np.ndarray) -> None:
+    """Write the inverses (T, n, n) times ``r``; functions after n are orthonormal."""
+    size = inverse.shape[1]
+    for t in range(r.shape[0]):
+        for j in range(size, r.shape[1]):
+            z[t, j] = r[t, j]
+        if size:
+            np.dot(inverse[t], r[t, :size], z[t, :size])
+
+
+@compiled
+def _solve(
+    B: np.ndarray,
+    second: np.ndarray,
+    g: np.ndarray,
+    damping: float,
+    inverse: np.ndarray,
+    enough: float,
+    x: np.ndarray,
+    r: np.ndarray,
+) -> tuple[int, bool]:
+    """Solve ``x (B H B.T + damping) = g`` approximately by conjugate gradients.
+
+    H are the second derivatives. Far from the minimum a rough solution is enough; near
+    it, the residual must be below ``enough``, so that Newton's method needs no further
+    step. Writes the solution ``x``, which is 0 before, and its residual ``r``, which is
+    ``g`` before; returns the number of iterations, and whether a direction without
+    curvature was met, along which there is no solution.
+    """
+    wanted = max(0.01 * enough, 1e-4 * _inner(r, r))
+    p, z = np.empty_like(r), np.empty_like(r)
+    _precondition(inverse, r, p)
+    energy = _inner(r, p)
+    most, n = 2 * g.size + 10, 0
+    while n < most:
+        n += 1
+        V = combined(p, B)
+        _bend(V, second)
+        Hp = projected(V, B)
+        _add(Hp, damping, p)
+        bend = _inner(p, Hp)
+        if bend <= 1e-12 * _inner(p, p):
+            if n == 1:
+                # No step was taken yet: return the gradient.
+                _add(x, 1.0, g)
+                _add(r, -1.0, g)
+            return most, True
+        _add(x, energy / bend, p)
+        _add(r, -energy / bend, Hp)
+        if _inner(r, r) <= wanted:
+            break
+        _precondition(inverse, r, z)
+        before, energy = energy, _inner(r, z)
+        for t in range(p.shape[0]):
+            for j in range(p.shape[1]):
+                p[t, j] = z[t, j] + (energy / before) * p[t, j]
+    return n, False

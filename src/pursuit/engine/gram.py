@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from ._gram_loops import mirror
-
 # Number of rows whose products are added at a time, from a copy of weighted values.
 _ROWS = 512
+
+# Block size of a transposition.
+_BLOCK = 128
 
 
 class Gram(ABC):
@@ -111,7 +112,14 @@ def add_products(G: np.ndarray, factor: float, A: np.ndarray) -> None:
 
 def mirrored(G: np.ndarray) -> np.ndarray:
     """Copy the upper triangle of a matrix to the lower in place, and return it."""
-    mirror(G)
+    lower = np.tri(min(_BLOCK, len(G)), k=-1, dtype=bool)
+    for i in range(0, len(G), _BLOCK):
+        rows = slice(i, i + _BLOCK)
+        for j in range(0, i, _BLOCK):
+            columns = slice(j, j + _BLOCK)
+            G[rows, columns] = G[columns, rows].T
+        corner = G[rows, rows]
+        np.copyto(corner, corner.T.copy(), where=lower[: len(corner), : len(corner)])
     return G
 
 

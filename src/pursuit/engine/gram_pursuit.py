@@ -30,11 +30,12 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from pursuit._compiling import REORDER, compiled
 from pursuit.path import OrthogonalPath
 
-from ._gram_loops import Given, Record, Standing, State, take_steps
-from ._scores import Scores
+from ._loops import reduce_residual, subtract
 from .atoms import Atoms
+from .gains import Scores, first_largest, update
 from .problem import Problem, Steps
 
 LEAST_RIDGE, LEAST_TRIAL_RIDGE = 1e-9, 1e-11
@@ -85,11 +86,14 @@ class GramPursuit(Steps):
         if len(self._rows):
             assert atoms.stored is not None
             self._A = atoms.stored
-        self._P = np.empty((size, atoms.n_atoms))
-        self._Q = np.empty((size, len(self._rows)))
+        # Correlations of the directions with the atoms, and their values on the rows.
+        self._S = np.empty((size, atoms.n_atoms + len(self._rows)))
+        self._P, self._Q = self._S[:, : atoms.n_atoms], self._S[:, atoms.n_atoms :]
         self._v = problem.held_out[self._rows]
         self._roots = np.zeros(size)
         self._loads = np.zeros((size, n_targets))
+        # Room for coefficients.
+        self._h = np.empty(max(size, len(self._D)))
         self._scores: Scores | None = None
         self._begin_residual()
 
@@ -143,18 +147,14 @@ class GramPursuit(Steps):
 
     def _step(self, scores: Scores) -> None:
         """Take the steps of one round."""
-        problem, before = self.problem, self.n_steps
-        given = Given(
+        problem, n = self.problem, self.n_steps
+        self.n_steps = _take_steps(
+            *(n, min(n + _ROUND, problem.max_steps), self._offset),
             *(self._G, self._D, self._A, self._rows, self._v),
-            *(problem.alpha, self._offset, problem.by_norm, problem.tol, scores.floor),
-        )
-        self.n_steps = take_steps(
-            given,
-            before,
-            min(before + _ROUND, problem.max_steps),
-            State(self._P, self._Q, self._R, self._roots, self._loads),
-            Standing(scores.c, scores.e, scores.norms, scores.is_open, scores.gain),
-            Record(self.chosen, self.gains, self.errors),
+            *(problem.alpha, problem.by_norm, scores.tol, scores.floor),
+            *(scores.c, scores.e, scores.norms, scores.is_open, scores.gain),
+            *(self._S, self._R, self._roots, self._loads, self._h),
+            *(self.chosen, self.gains, self.errors),
         )
 
     def held_out_values(self) -> Iterator[np.ndarray]:
@@ -199,3 +199,79 @@ class GramPursuit(Steps):
         directions = (n_steps + 1) * (n_atoms + n_held_out + n_targets)
         candidates = (2 * n_targets + 6) * n_atoms
         return 8 * (directions + candidates + 3 * n_targets * n_rows)
+
+
+@compiled(fastmath=REORDER)
+def _take_steps(
+    n: int,
+    stop: int,
+    offset: int,
+    G: np.ndarray,
+    D: np.ndarray,
+    A: np.ndarray,
+    rows: np.ndarray,
+    v: np.ndarray,
+    alpha: float,
+    by_norm: bool,
+    tol: float,
+    floor: float,
+    c: np.ndarray,
+    e: np.ndarray,
+    norms: np.ndarray,
+    is_open: np.ndarray,
+    gain: np.ndarray,
+    S: np.ndarray,
+    R: np.ndarray,
+    roots: np.ndarray,
+    loads: np.ndarray,
+    h: np.ndarray,
+    chosen: np.ndarray,
+    gains: np.ndarray,
+    errors: np.ndarray,
+) -> int:
+    """Go from step ``n`` to ``stop``, or until no candidate is left; return where.
+
+    The inner products of the atoms are ``G - D.T @ D``. ``A`` holds the atoms, ``rows``
+    are those that are held out, of weights ``v``. The candidates ``c``, ``e``,
+    ``norms``, ``is_open``, ``gain`` are those of `Scores`. Of the directions so far,
+    ``S`` holds the correlations with the atoms and then the values on the held-out
+    rows, ``roots`` the norms, ``loads`` the coefficients; ``R`` are the residuals on
+    the held-out rows. ``h`` is room for coefficients. ``chosen``, ``gains`` and
+    ``errors`` are the record.
+    """
+    n_atoms = e.shape[0]
+    while n < stop:
+        k = first_largest(gain)
+        if k < 0:
+            break
+        b = n + offset
+        s, load = S[b], loads[b]
+        p, q = s[:n_atoms], s[n_atoms:]
+        for i in range(n_atoms):
+            p[i] = G[k, i]
+        for i in range(q.shape[0]):
+            q[i] = A[k, rows[i]]
+        for j in range(D.shape[0]):
+            h[j] = D[j, k]
+        subtract(p, D, h)
+        for j in range(b):
+            h[j] = S[j, k]
+        subtract(s, S[:b], h)
+        is_open[k] = False
+        squared = p[k] + alpha
+        if squared <= tol * norms[k]:
+            gain[k] = 0.0
+            continue
+        root = np.sqrt(squared)
+        for i in range(s.shape[0]):
+            s[i] /= root
+        explained = 0.0
+        for t in range(c.shape[0]):
+            load[t] = c[t, k] / root
+            explained += load[t] * load[t]
+        chosen[n], gains[n], roots[b] = k, gain[k], root
+        update(c, e, norms, p, load, 0.0, by_norm, tol, floor, is_open, gain)
+        errors[n + 1, 0] = errors[n, 0] - explained
+        errors[n + 1, 1] = reduce_residual(R, q, load, v, v)[0]
+        n += 1
+    return n

@@ -5,7 +5,8 @@ the loss, which for squared loss is the residual. A step chooses an atom, either
 correlation with the gradient ("back-fitting" and "basic", as in the papers) or by the
 decrease that the loss's parabola at the current fit predicts after all coefficients
 are re-optimized ("pre-fitting"). Then the coefficients are optimized by
-:class:`pursuit.engine.backfitting.Newton`.
+:class:`pursuit.engine.backfitting.Newton`. The parts are the model
+(:mod:`.loss_model`), which is refitted, and the chooser (:mod:`.candidates`).
 
 *The metric* is that of the parabola (see :mod:`.metric`). Correlations and squared
 norms in it would have to be recomputed at each step, in a pass for as many vectors as
@@ -17,187 +18,85 @@ choice is that of Fig. 9.3.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
 from pursuit.path import RefittedPath
 
-from ._loss_loops import gains, solved
-from ._scores import NOISE
 from .atoms import Atoms
-from .backfitting import Newton, Objective
-from .candidates import Candidates
-from .metric import Basis, enlarged, is_renewal_due, orthonormal, parabola
+from .candidates import Candidates, Chooser
+from .loss_model import LossModel
+from .metric import is_renewal_due
 from .problem import Problem, Steps
-from .ties import first_largest
-
-# Initial capacity in steps. It doubles when needed, because work grows with it and few
-# pursuits reach their limit.
-_FIRST_ROOM = 32
 
 # Number of directions whose correlations with all atoms are requested at a time.
 _AT_ONCE = 64
-
-# Relative difference between the recurrence's squared norm and the exact one above
-# which the choice is repeated with the exact value.
-_DRIFT = 1e-6
 
 
 class LossPursuit(Steps):
     """One pursuit in progress under any loss; see :class:`.Pursuit`.
 
-    ``basis`` holds the constant, if there is one, and the chosen atoms; ``F`` (T, l +
-    tail) the values of the model.
+    Attributes
+    ----------
+    model : LossModel
     """
 
     def __init__(self, atoms: Atoms, problem: Problem):
         super().__init__(atoms, problem)
-        n_targets, n_rows = problem.Y.shape
-        self._objective = Objective(problem.loss, problem.Y, problem.weight)
-        self._newton = Newton(self._objective)
-        self.F = np.zeros((n_targets, n_rows))
-        self.basis = Basis(n_rows)
-        self.coefs: list[np.ndarray] = []
-        self._coef = np.zeros((n_targets, 0))
-        self._reserve(min(_FIRST_ROOM, problem.max_steps))
-        self._open = problem.candidates.copy()
+        self.model = LossModel(problem)
+        self._chooser = Chooser(atoms, problem, self.model)
         self._candidates: Candidates | None = None
-        self._pending: tuple[int, float] | None = None
-        self._n_valued = 0
-        self._begin()
-
-    def _reserve(self, n_steps: int) -> None:
-        """Allocate room for ``n_steps``; with a ridge, each has a row on the tail."""
-        size = n_steps + self._offset
-        width = self.atoms.n_rows + (n_steps if self.problem.alpha > 0 else 0)
-        self.basis.reserve(size, width)
-        self.F = enlarged(self.F, len(self.F), width)
-        self._coef = enlarged(self._coef, len(self.F), size)
+        # The next atom and its gain: chosen, but not added to the model yet.
+        self._next: tuple[int, float] | None = None
+        self._n_asked, self._renewed_at, self._n_valued = 0, 0, 0
+        self._coefs: list[np.ndarray] = []
+        self._record_size(0)
+        if self.model.is_flat:
+            self.stop_reason = "exact"
 
     @property
     def needs_norms(self) -> bool:
         """Whether weighted squared norms of all atoms are needed at the start."""
         # Pre-fitting compares atoms in the parabola's metric, not by the weights.
-        return not self._is_prefitting
-
-    @property
-    def _is_prefitting(self) -> bool:
-        return self.problem.method == "pre-fitting"
-
-    # -- the start -----------------------------------------------------------------
-
-    def _begin(self) -> None:
-        problem, objective, basis = self.problem, self._objective, self.basis
-        if problem.fit_intercept:
-            objective.rows(basis.C)[0] = objective.rows(basis.Q)[0] = 1.0
-            basis.tri[0, 0] = 1.0
-            self._coef[:, 0] = problem.loss.start(problem.Y, problem.weight)
-            objective.rows(self.F)[:] = self._coef[:, :1]
-        self._scale = objective.value(self.F)
-        self._renew_metric()
-        if problem.loss.is_convex:
-            # Other losses may have their best constant where all rows are given up.
-            self._improve(basis.Q[: self._offset], basis.tri)
-            self._renew_metric()
-        self._scale = objective.value(self.F)
-        self._start_energy = self._energy()
-        self._record(0)
-        if self._is_flat():
-            self.stop_reason = "exact"
-
-    def _is_flat(self) -> bool:
-        """Return whether the gradient is zero on all rows."""
-        problem, objective = self.problem, self._objective
-        at_zero = objective.at(np.zeros_like(self.F)).descent
-        size = np.abs(at_zero).max(initial=0.0)
-        here = objective.at(self.F)
-        is_small = np.abs(here.descent).max(initial=0.0) <= 1e-14 * size
-        return bool(is_small or here.losses @ problem.weight == 0.0)
-
-    @property
-    def _slope(self) -> np.ndarray:
-        """Minus half the gradient on the rows, (T, l)."""
-        return self._objective.rows(self._objective.at(self.F).descent)
-
-    def _energy(self) -> float:
-        """Return the squared length of the gradient, in the dual of the metric."""
-        g = self._slope
-        metric = self._choice_metric
-        fitted = metric > 0
-        return float((g[:, fitted] ** 2 / metric[fitted]).sum())
-
-    # -- the metric ----------------------------------------------------------------
-
-    def _renew_metric(self) -> bool:
-        """Compute the parabola at the current fit; return whether it has changed."""
-        objective = self._objective
-        rows = parabola(
-            objective.loss, objective.Y, objective.rows(self.F), self.problem.weight
-        )
-        self._renewed_at = self.n_steps
-        has_changed = self.basis.renew(rows, self._basis_size)
-        if has_changed:
-            self._newton.forget()
-        return has_changed
-
-    @property
-    def _choice_metric(self) -> np.ndarray:
-        """The metric in which atoms are compared: the parabola, or the weights."""
-        if self._is_prefitting:
-            return self.basis.metric[: self.atoms.n_rows]
-        return self.problem.weight
-
-    def _known_directions(self) -> np.ndarray:
-        """Return the directions to subtract from norms, orthonormal in the metric."""
-        if self._is_prefitting:
-            return self._objective.rows(self.basis.Q[: self._basis_size])
-        weight = self.problem.weight
-        return np.full((self._offset, len(weight)), 1.0 / np.sqrt(weight.sum()))
-
-    # -- one round -----------------------------------------------------------------
+        return self.problem.by_norm
 
     @property
     def work(self) -> float:
         """Approximate number of operations of a proposal: a few matrix products."""
-        return 10.0 * self.F.size * self._basis_size
+        return 10.0 * self.model.F.size * self._basis_size
+
+    # -- one round -----------------------------------------------------------------
 
     def propose(self) -> np.ndarray:
         """Complete the last step; return the vectors needed for the next."""
         self._complete()
         if self.stop_reason is not None:
             return np.zeros((0, self.atoms.n_rows))
-        directions = self._known_directions()
-        asked = directions[self._n_seen : self._n_seen + _AT_ONCE]
+        if self._candidates is None and not self.needs_norms:
+            squares = self.atoms.squared_norms(self._chooser.metric[None])[0]
+            self._candidates = self._chooser.candidates(squares)
+        directions, slope = self._chooser.directions, self.model.slope
+        start = self._candidates.n_left_out if self._candidates else 0
+        asked = directions[start : start + _AT_ONCE]
         self._n_asked = len(asked)
-        is_last = self._n_seen + self._n_asked == len(directions)
-        slope = self._slope
+        is_last = start + len(asked) == len(directions)
         return np.concatenate(
-            [asked * self._choice_metric, slope[: is_last * len(slope)]]
+            [asked * self._chooser.metric, slope[: is_last * len(slope)]]
         )
 
     def _complete(self) -> None:
-        """Take the pending step, and renew the metric if it is due."""
-        if self._pending is not None:
-            self._step(*self._pending)
-            self._pending = None
-        is_due = self._is_prefitting and is_renewal_due(self.n_steps, self._renewed_at)
+        """Take the step that was chosen, and renew the metric if it is due."""
+        if self._next is not None:
+            self._step(*self._next)
+            self._next = None
         if self.n_steps == self.problem.max_steps:
             self.stop_reason = self.stop_reason or "max_support"
-        elif is_due and self._renew_metric():
-            self._candidates = None
-        if self._candidates is None and self.stop_reason is None:
-            self._n_seen = 0
-            self._begin_candidates()
-
-    def _begin_candidates(self) -> None:
-        if self._is_prefitting:
-            squares = self.atoms.squared_norms(self._choice_metric[None])[0]
-            self._set_candidates(squares)
-
-    def _set_candidates(self, squares: np.ndarray) -> None:
-        every = np.arange(self.atoms.n_atoms)
-        self._candidates = Candidates(every, squares, self.problem.alpha)
+        elif not self.problem.by_norm and is_renewal_due(
+            self.n_steps, self._renewed_at
+        ):
+            self._renewed_at = self.n_steps
+            if self.model.renew_metric():
+                self._candidates = None
 
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
@@ -206,129 +105,35 @@ class LossPursuit(Steps):
         if self.stop_reason is not None:
             return
         if norms is not None:
-            self._set_candidates(norms)
+            self._candidates = self._chooser.candidates(norms)
         assert self._candidates is not None
-        self._leave_out(self._candidates, correlations[: self._n_asked])
-        self._n_seen += self._n_asked
+        self._chooser.leave_out(self._candidates, correlations[: self._n_asked])
         slopes = correlations[self._n_asked :]
         if len(slopes):
-            self._choose(self._candidates, slopes)
-
-    def _leave_out(self, among: Candidates, P: np.ndarray) -> None:
-        """Subtract the next known directions, with correlations ``P``, from norms."""
-        if self._offset and self._n_seen == 0:
-            # The constant comes first.
-            deviations = partial(self.atoms.deviations, weight=self._choice_metric)
-            among.leave_out_constant(P[0], self._open[among.atoms], deviations)
-            P = P[1:]
-        among.leave_out(P)
-
-    # -- choosing ------------------------------------------------------------------
-
-    def _choose(self, among: Candidates, c: np.ndarray) -> None:
-        """Choose by the candidates' correlations ``c`` (T, n) with the gradient."""
-        self._subtract_shifts(among, c)
-        self._subtract_ridge(among, c)
-        is_open, tol = self._open[among.atoms], self.problem.tol
-        floor = NOISE**2 * self._start_energy
-        while self.stop_reason is None and self._pending is None:
-            gain = gains(c, among.e, among.norms, among.squares, is_open, tol, floor)
-            j = int(first_largest(gain))
-            if j < 0:
+            self._next = self._chooser.choose(self._candidates, slopes)
+            if self._next is None:
                 self.stop_reason = self._why_none()
-            else:
-                self._try(among, j, float(gain[j]))
-
-    def _subtract_shifts(self, among: Candidates, c: np.ndarray) -> None:
-        """Subtract what the means of atoms far from zero contribute.
-
-        It is 0 at the best constant, which is found up to a tolerance only.
-        """
-        if among.shifts.any():
-            constant = self._known_directions()[0]
-            c -= (self._slope @ constant)[:, None] * among.shifts
-
-    def _subtract_ridge(self, among: Candidates, c: np.ndarray) -> None:
-        """Subtract the ridge's slope, as a chosen atom may be chosen again."""
-        if self.problem.alpha > 0 and not self.problem.is_orthogonal:
-            total = np.zeros((len(c), self.atoms.n_atoms))
-            coef = self._coef[:, self._offset : self._basis_size]
-            np.add.at(total.T, self.chosen[: self.n_steps], coef.T)
-            c -= self.problem.alpha * total[:, among.atoms]
 
     def _why_none(self) -> str:
+        """Return why no candidate can be chosen."""
         is_exact = self.errors[self.n_steps, 0] <= 1e-24 * self.errors[0, 0]
         return "exact" if is_exact else "exhausted"
 
-    def _try(self, among: Candidates, j: int, gain: float) -> None:
-        """Choose candidate ``j`` next, unless it turns out to be in the span."""
-        problem, b, k = self.problem, self._basis_size, int(among.atoms[j])
-        self._fetch(k)
-        if problem.is_orthogonal:
-            squared, whole = self.basis.append(b)
-            if among.is_far[j]:
-                # Its mean does not count: only what is outside the first direction.
-                whole = float((self.basis.tri[self._offset : b + 1, b] ** 2).sum())
-            is_outside = squared > problem.tol * whole
-            drift = abs(squared - among.e[j]) if self._is_prefitting else 0.0
-            if not is_outside or drift > _DRIFT * among.e[j]:
-                # The recurrence is imprecise near the span: use the exact value.
-                among.e[j] = squared if is_outside else 0.0
-                return
-            self._open[k] = False
-        self._pending = k, gain
-
-    def _fetch(self, k: int) -> None:
-        """Write atom ``k``, with its ridge on the tail, after the chosen ones."""
-        b, n_rows = self._basis_size, self.atoms.n_rows
-        if b == len(self.basis.C):
-            self._reserve(min(2 * self.n_steps, self.problem.max_steps))
-        function = self.basis.C[b]
-        function[:n_rows] = self.atoms.values(np.array([k]))[0]
-        function[n_rows:] = 0.0
-        if self.problem.alpha > 0:
-            row = self.n_steps
-            if not self.problem.is_orthogonal:  # an atom may be chosen again
-                row = [*self.chosen[:row], k].index(k)
-            function[n_rows + row] = np.sqrt(self.problem.alpha)
-
-    # -- stepping ------------------------------------------------------------------
-
     def _step(self, k: int, gain: float) -> None:
-        """Add atom ``k``, and optimize the coefficients."""
-        basis, n, b = self.basis, self.n_steps, self._basis_size + 1
-        if self.problem.is_orthogonal and (n + 1) % self.problem.backfit_every == 0:
-            self._improve(basis.Q[:b], basis.tri)
-        else:
-            # The constant is always optimized: only the other coefficients wait.
-            places = [0] * self._offset + [b - 1]
-            self._newton.forget()
-            self._improve(*orthonormal(basis.C[places], basis.metric), places)
-            self._newton.forget()
+        """Add atom ``k``."""
+        n = self.n_steps
+        self.model.add(k)
         self.chosen[n], self.gains[n] = k, gain
         # Only a step that is recorded as a whole counts: an interrupt may come.
-        self._record(n + 1)
+        self._record_size(n + 1)
         self.n_steps = n + 1
 
-    def _improve(
-        self, B: np.ndarray, R: np.ndarray, places: list[int] | None = None
-    ) -> None:
-        """Minimize the objective over the functions ``B``, ``C[places] = R.T @ B``.
-
-        If ``R`` is larger, its leading rows and columns are used.
-        """
-        if not len(B):
-            return
-        self.F, theta = self._newton.refit(self.F, B, self._scale)
-        columns = slice(0, len(B)) if places is None else places
-        self._coef[:, columns] += solved(R, theta)
-
-    def _record(self, n: int) -> None:
+    def _record_size(self, n: int) -> None:
         """Record the model of ``n`` steps."""
-        problem = self.problem
-        losses = self._objective.at(self.F).losses
-        self.errors[n] = losses @ problem.weight, losses @ problem.held_out
-        self.coefs.append(self._coef[:, : self._offset + n].copy())
+        self.errors[n] = self.model.errors
+        self._coefs.append(self.model.coef[:, : self._offset + n].copy())
+
+    # -- the result ----------------------------------------------------------------
 
     def held_out_values(self) -> Iterator[np.ndarray]:
         """Yield the values (T, n) on the held-out rows if a step was taken.
@@ -337,16 +142,14 @@ class LossPursuit(Steps):
         """
         if self._n_valued <= self.n_steps:
             self._n_valued = self.n_steps + 1
-            yield self.F[:, self._held_out]
-
-    # -- the result ----------------------------------------------------------------
+            yield self.model.F[:, self._held_out]
 
     def path(self) -> RefittedPath:
         """Return a copy of the path so far."""
         n = self.n_steps
         return RefittedPath(
             atoms=self.chosen[:n].copy(),
-            coefs=tuple(self.coefs[: n + 1]),
+            coefs=tuple(self._coefs[: n + 1]),
             errors=self.errors[: n + 1, 0] / self.problem.weight.sum(),
             gains=self.gains[:n].copy(),
             has_intercept=self.problem.fit_intercept,

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from pursuit._compiling import REORDER, compiled
 from pursuit.losses import Loss
 
-from ._loss_loops import append_direction
+from ._loops import SMALLEST, squares, take_out_span
 
 # The metric is renewed when the model has grown by this share, at least by one step.
 GROWTH = 0.25
@@ -25,6 +26,9 @@ LEAST_CURVATURE = 1e-3
 # outside the span of those before.
 _LEAST_OUTSIDE = 1e-4
 
+# If less than this share of a squared norm is left, directions are projected out again.
+_LEAST_LEFT = 0.01
+
 
 def parabola(
     loss: Loss, Y: np.ndarray, F: np.ndarray, weight: np.ndarray
@@ -35,7 +39,7 @@ def parabola(
     """
     half = 0.5 * loss.weights(Y, F).mean(axis=0)
     least = LEAST_CURVATURE * (half @ weight) / weight.sum()
-    return weight * np.maximum(half, max(least, 1e-300))
+    return weight * np.maximum(half, max(least, SMALLEST))
 
 
 def is_renewal_due(n_steps: int, renewed_at: int) -> bool:
@@ -94,7 +98,14 @@ class Basis:
 
         Returns its squared norm, and that of ``C[b]``.
         """
-        return append_direction(self.C, self.metric, b, self.Q, self.tri)
+        u, h, whole = self.Q[b], np.zeros(b), np.empty(1)
+        u[:] = self.C[b]
+        squared = take_out_span(u, self.Q[:b], self.metric, h, 0, _LEAST_LEFT)
+        root = np.sqrt(squared) if squared > 0 else 1.0
+        u /= root
+        self.tri[:b, b], self.tri[b, b] = h, root
+        squares(self.C[b : b + 1], self.metric, whole)
+        return squared, float(whole[0])
 
 
 def enlarged(A: np.ndarray, n: int, m: int) -> np.ndarray:
@@ -130,3 +141,15 @@ def _cholesky(G: np.ndarray) -> np.ndarray | None:
     except np.linalg.LinAlgError:
         return None
     return L if np.all(np.diag(L) ** 2 > _LEAST_OUTSIDE * np.diag(G)) else None
+
+
+@compiled(fastmath=REORDER)
+def solve_triangle(R: np.ndarray, x: np.ndarray) -> None:
+    """Set ``x.T = R^-1 x.T`` for an upper triangle R, or its leading corner."""
+    n_targets, b = x.shape
+    for i in range(b - 1, -1, -1):
+        for t in range(n_targets):
+            total = x[t, i]
+            for j in range(i + 1, b):
+                total -= R[i, j] * x[t, j]
+            x[t, i] = total / R[i, i]

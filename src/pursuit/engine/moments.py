@@ -13,7 +13,7 @@ quadratic form,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -206,14 +206,18 @@ class MomentPursuit(GramPursuit):
         nothing = super().propose()
         if self.n_steps > before and self._elsewhere.total > 0:
             try:
-                self._judge_sizes(before + 1, self.n_steps)
+                self._write_errors(before + 1, self.n_steps)
             except BaseException:
                 # Undo steps whose held-out errors are unknown.
                 self.n_steps = before
                 raise
         return nothing
 
-    def _judge_sizes(self, first: int, last: int) -> None:
+    def held_out_values(self) -> Iterator[np.ndarray]:
+        """Raise an error: values on single rows are not known."""
+        raise NotImplementedError("Moments are sums over rows, not values on them.")
+
+    def _write_errors(self, first: int, last: int) -> None:
         """Write the held-out errors of sizes ``first`` to ``last``."""
         b, start = self._basis_size, first - 1 + self._offset
         # Contribution of each new direction to the coefficients.

@@ -29,11 +29,11 @@ from functools import partial
 
 import numpy as np
 
-from ._foresight import LOOKS, MOST, Foresight
 from ._loops import inner, take_out_span
-from ._scores import Scores
 from .atoms import Atoms
 from .directions import DirectionSteps
+from .foresight import LOOKS, MOST, Foresight
+from .gains import Scores
 from .image import Image
 from .problem import Problem
 
@@ -51,6 +51,9 @@ _TINY = float(np.finfo(np.float64).tiny)
 # Minimum number of steps foreseen per round.
 _FEWEST = 4
 
+# Up to this many stored values, a pass takes less time than foreseeing a step.
+_QUICK_PASS = 200_000
+
 
 class Pursuit(DirectionSteps):
     """One pursuit in progress under squared loss.
@@ -64,13 +67,15 @@ class Pursuit(DirectionSteps):
     atoms : Atoms
     problem : Problem
         Least-squares problem.
-    speculate : bool
-        Whether to foresee steps, or to take one step per pass.
+    speculate : bool, optional
+        Whether to foresee steps, or to take one step per pass; by default whatever
+        takes less time.
     """
 
-    def __init__(self, atoms: Atoms, problem: Problem, speculate: bool = True):
+    def __init__(self, atoms: Atoms, problem: Problem, speculate: bool | None = None):
         super().__init__(atoms, problem)
-        self._speculate = speculate
+        is_quick = atoms.stored is not None and atoms.stored.size <= _QUICK_PASS
+        self._speculate = not is_quick if speculate is None else speculate
         self._n_ahead = _FEWEST
         self._image: Image | None = None
         self._foreseen: list[int] = []

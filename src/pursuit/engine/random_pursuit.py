@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ._loops import inner
-from ._scores import NOISE, centered_squares
 from .atoms import Atoms
-from .candidates import Candidates
 from .directions import DirectionSteps
+from .gains import NOISE, centered_squares, first_largest, write_gains
 from .loss_pursuit import LossPursuit
 from .problem import Problem
-from .ties import first_largest
 
 
 def _drawn(is_left: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -114,15 +112,15 @@ class RandomPursuit(DirectionSteps):
         h += more
         squared = np.einsum("ij,ij,j->i", U, U, self._w) + problem.alpha
         C = [self._correlation(u, int(k)) for u, k in zip(U, drawn, strict=True)]
-        total = np.square(C).sum(axis=1)
-        by = squared if problem.method == "pre-fitting" else norms
-        usable = (norms > 0) & (squared > problem.tol * norms)
-        usable &= total > NOISE**2 * self._squared_y * norms
-        gain = np.where(usable, total / np.where(by > 0, by, 1.0), 0.0)
-        i = int(first_largest(gain))
+        gains, by = np.empty(len(drawn)), norms if problem.by_norm else squared
+        write_gains(
+            *(np.array(C).T.copy(), squared, norms, norms, by, norms > 0),
+            *(problem.tol, NOISE**2 * self._squared_y, gains),
+        )
+        i = int(first_largest(gains))
         if i < 0:
             return None
-        return int(drawn[i]), U[i], h[i], float(squared[i]), float(gain[i])
+        return int(drawn[i]), U[i], h[i], float(squared[i]), float(gains[i])
 
     def _centered_squares(self, drawn: np.ndarray, U: np.ndarray) -> np.ndarray:
         """Return the atoms' squared norms, around the mean if there is a constant."""
@@ -166,27 +164,21 @@ class RandomLossPursuit(LossPursuit):
         self._complete()
         return np.zeros((0, self.atoms.n_rows))
 
-    def _begin_candidates(self) -> None:
-        """Do nothing: only the atoms drawn are scored."""
-
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
     ) -> None:
         """Choose the best of some random candidates."""
         if self.stop_reason is not None:
             return
-        drawn = _drawn(self._open, self._n_candidates, self._rng)
+        chooser = self._chooser
+        drawn = _drawn(chooser.is_open, self._n_candidates, self._rng)
         if not len(drawn):
             self.stop_reason = self._why_none()
             return
-        self._look_at(drawn)
-        if self._pending is None:
+        A, metric = self.atoms.values(drawn), chooser.metric
+        among = chooser.candidates((A * A) @ metric, drawn)
+        chooser.leave_out(among, (chooser.directions * metric) @ A.T)
+        self._next = chooser.choose(among, self.model.slope @ A.T)
+        if self._next is None:
             # None of the atoms drawn adds anything: do not draw them again.
-            self._open[drawn] = False
-            self.stop_reason = None
-
-    def _look_at(self, drawn: np.ndarray) -> None:
-        A, metric = self.atoms.values(drawn), self._choice_metric
-        among = Candidates(drawn, (A * A) @ metric, self.problem.alpha)
-        self._leave_out(among, (self._known_directions() * metric) @ A.T)
-        self._choose(among, self._slope @ A.T)
+            chooser.is_open[drawn] = False

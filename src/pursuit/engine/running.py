@@ -10,14 +10,12 @@ from pursuit._interrupts import is_repeated, plain_interrupts
 from pursuit._memory import return_freed_memory
 from pursuit._threads import one_blas_thread
 
+from ._loops import SMALLEST
 from .atoms import Atoms
 from .problem import Steps
 
 # Number of operations from which on pursuits propose in threads.
 _MUCH_WORK = 1e6
-
-# Squared norms below this have lost digits.
-_SMALLEST = 1e-290
 
 _VALUES = (
     "The functions of the dictionary (kernels on training points, columns, features …) "
@@ -96,6 +94,6 @@ def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndar
     norms = atoms.squared_norms(np.array(list(weights.values())), needs_image)
     if not np.isfinite(norms).all():
         raise ValueError(f"{_VALUES} too large to be squared, beyond 1e150: {_SCALE}")
-    if norms.max() < _SMALLEST and atoms.values(np.arange(min(atoms.n_atoms, 8))).any():
+    if norms.max() < SMALLEST and atoms.values(np.arange(min(atoms.n_atoms, 8))).any():
         raise ValueError(f"{_VALUES} too small to be squared, below 1e-145: {_SCALE}")
     return dict(zip(weights, norms, strict=True))

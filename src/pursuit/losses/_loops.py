@@ -6,7 +6,8 @@ The formulas are those of the classes, point by point; a test compares both.
 import math
 
 import numpy as np
-from numba import njit
+
+from pursuit._compiling import compiled
 
 from ._base import LARGEST_EXPONENT
 
@@ -20,35 +21,39 @@ SOFTMAX = 11
 _LOG2 = math.log(2.0)
 
 
-@njit(cache=True, nogil=True)
-def look(kind, parameters, Y, F, weight, losses, descent, second):
+@compiled
+def look_at_margins(kind, parameters, Y, F, weight, losses, descent, second):
     """Write the losses and their derivatives at ``F`` (T, l and more).
 
-    ``losses`` (l,) are summed over the outputs; ``descent`` is minus half the weighted
-    slope; ``second`` is half the weighted curvature (that of the parabola of
-    `Loss.weights`, if the loss is not convex). ``parameters`` (T, 2) are those of the
-    loss. Columns of ``F`` and ``descent`` beyond the l rows are ignored.
+    ``losses`` (l,), 0 before, are summed over the outputs; ``descent`` is minus half
+    the weighted slope; ``second`` is half the weighted curvature (that of the parabola
+    of `Loss.weights`, if the loss is not convex). ``parameters`` (T, 2) are those of
+    the loss. Columns of ``F`` and ``descent`` beyond the l rows are ignored.
     """
-    if kind == SOFTMAX:
-        _look_at_all(Y, F, weight, losses, descent, second)
-        return
-    losses[:] = 0.0
     for t in range(Y.shape[0]):
-        a, b = parameters[t]
         for i in range(Y.shape[1]):
-            if kind < SQUARED:
-                value, slope, bend = _of_margin(kind, a, Y[t, i] * F[t, i])
-                slope *= Y[t, i]
-            else:
-                value, slope, bend = _of_both(kind, a, b, Y[t, i], F[t, i])
+            y, half = Y[t, i], 0.5 * weight[i]
+            value, slope, bend = _of_margin(kind, parameters[t, 0], y * F[t, i])
+            losses[i] += value
+            descent[t, i] = -half * (slope * y)
+            second[0, t, i] = half * bend
+
+
+@compiled
+def look_at_predictions(kind, parameters, Y, F, weight, losses, descent, second):
+    """Do the same for a function of target and prediction."""
+    for t in range(Y.shape[0]):
+        a, b = parameters[t, 0], parameters[t, 1]
+        for i in range(Y.shape[1]):
+            value, slope, bend = _of_both(kind, a, b, Y[t, i], F[t, i])
             half = 0.5 * weight[i]
             losses[i] += value
             descent[t, i] = -half * slope
             second[0, t, i] = half * bend
 
 
-@njit(cache=True, nogil=True)
-def _look_at_all(Y, F, weight, losses, descent, second):
+@compiled
+def look_at_outputs(kind, parameters, Y, F, weight, losses, descent, second):
     """Do the same for the softmax; ``second`` is as in `Loss.coupling`."""
     n_targets = Y.shape[0]
     p = np.empty(n_targets)
@@ -71,7 +76,7 @@ def _look_at_all(Y, F, weight, losses, descent, second):
             second[1, t, i] = root * share
 
 
-@njit(cache=True, nogil=True)
+@compiled(no_cpython_wrapper=True)
 def _of_margin(kind, a, m):
     """Return value, slope and curvature at a margin."""
     if kind == LOGISTIC:
@@ -94,7 +99,7 @@ def _of_margin(kind, a, m):
     return (a - t) ** 2, -2.0 * (a - t) * flat, 2.0 * flat * flat
 
 
-@njit(cache=True, nogil=True)
+@compiled(no_cpython_wrapper=True)
 def _logistic(m):
     e = math.exp(-2.0 * abs(m))
     wrong = (1.0 if m < 0.0 else e) / (1.0 + e)
@@ -102,7 +107,7 @@ def _logistic(m):
     return bits, -2.0 / _LOG2 * wrong, 4.0 / _LOG2 * e / (1.0 + e) ** 2
 
 
-@njit(cache=True, nogil=True)
+@compiled(no_cpython_wrapper=True)
 def _of_both(kind, a, b, y, f):
     """Return value, slope and curvature at a target and a prediction."""
     r = y - f
@@ -120,7 +125,7 @@ def _of_both(kind, a, b, y, f):
     return size / 2 + (a - 0.5) * r, 0.5 - a - sign / 2, bend / 2
 
 
-@njit(cache=True, nogil=True)
+@compiled(no_cpython_wrapper=True)
 def _rounded(r, width):
     """Return |r| smoothed by a parabola at its tip, and its derivatives."""
     if abs(r) < width:

@@ -57,8 +57,14 @@ class Compiled:
         self, Y: np.ndarray, F: np.ndarray, weight: np.ndarray, descent: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Write the ``descent``; return losses and second derivatives at ``F``."""
-        losses, second = np.empty(Y.shape[1]), np.empty((self.n_second, *Y.shape))
-        _loops.look(self.kind, self.parameters, Y, F, weight, losses, descent, second)
+        losses, second = np.zeros(Y.shape[1]), np.empty((self.n_second, *Y.shape))
+        # One loop for each sort of loss: what is not needed is not compiled.
+        look = _loops.look_at_predictions
+        if self.kind < _loops.SQUARED:
+            look = _loops.look_at_margins
+        elif self.kind == _loops.SOFTMAX:
+            look = _loops.look_at_outputs
+        look(self.kind, self.parameters, Y, F, weight, losses, descent, second)
         return losses, second
 
 

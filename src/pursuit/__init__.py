@@ -1,38 +1,83 @@
 """Sparse and local kernel models for scikit-learn."""
 
-from .estimators import (
-    CKNNClassifier,
-    DensityClassifier,
-    DensityOutlierDetector,
-    HKNNClassifier,
-    HKNNRegressor,
-    KernelCentroidClassifier,
-    KMPClassifier,
-    KMPRegressor,
-    LocalGaussianDensity,
-    ManifoldParzen,
-    NadarayaWatson,
-    ParzenWindows,
-    SparseKernelCCA,
-    SparseKernelPCA,
-)
+from typing import TYPE_CHECKING
+
+from ._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .estimators import (
+        CKNNClassifier,
+        DensityClassifier,
+        DensityOutlierDetector,
+        HKNNClassifier,
+        HKNNRegressor,
+        KernelCentroidClassifier,
+        KMPClassifier,
+        KMPRegressor,
+        LocalGaussianDensity,
+        ManifoldParzen,
+        NadarayaWatson,
+        ParzenWindows,
+        SparseKernelCCA,
+        SparseKernelPCA,
+    )
+    from .selection import (
+        CrossValidation,
+        FixedSize,
+        LeaveOneOut,
+        MinimalBound,
+        Validation,
+    )
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "CKNNClassifier",
+    "CrossValidation",
     "DensityClassifier",
     "DensityOutlierDetector",
+    "FixedSize",
     "HKNNClassifier",
     "HKNNRegressor",
     "KMPClassifier",
     "KMPRegressor",
     "KernelCentroidClassifier",
+    "LeaveOneOut",
     "LocalGaussianDensity",
     "ManifoldParzen",
+    "MinimalBound",
     "NadarayaWatson",
     "ParzenWindows",
     "SparseKernelCCA",
     "SparseKernelPCA",
+    "Validation",
     "__version__",
 ]
+
+_SELECTION = (
+    "CrossValidation",
+    "FixedSize",
+    "LeaveOneOut",
+    "MinimalBound",
+    "Validation",
+)
+_ESTIMATORS = tuple(n for n in __all__ if n not in (*_SELECTION, "__version__"))
+
+_SUBMODULES = (
+    "bounds",
+    "datasets",
+    "dictionaries",
+    "estimators",
+    "functions",
+    "inspection",
+    "kernels",
+    "losses",
+    "methods",
+    "path",
+    "sample",
+    "selection",
+)
+
+__getattr__, __dir__ = lazy_names(
+    __name__, {"estimators": _ESTIMATORS, "selection": _SELECTION}, _SUBMODULES
+)

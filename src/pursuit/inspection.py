@@ -9,6 +9,8 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .selection import as_selection
+
 __all__ = ["PathDisplay"]
 
 
@@ -210,7 +212,7 @@ class PathDisplay:
                 "PathDisplay.from_estimator with rows of your own."
             )
         errors = trials[-1]["errors"]
-        scoring = model.scoring
+        scoring = as_selection(model.selection).scoring
         return cls(
             sizes=np.arange(len(errors)),
             scores=errors,

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import KMeans
 
 from pursuit._parameters import whole_number
 from pursuit._rows import row_digests
@@ -78,6 +77,8 @@ def _given(centers: Any, sample: Sample) -> dict[str, Any]:
 
 def _means(n: int, sample: Sample) -> np.ndarray:
     """Return the means of ``n`` clusters, which depend on the rows' content only."""
+    from sklearn.cluster import KMeans  # slow to import, and rarely used
+
     used = np.flatnonzero(sample.weight > 0)
     digests = row_digests(sample.X, used, sample.seed)
     _, first, group = np.unique(digests, return_index=True, return_inverse=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from pursuit._memory import amount
 from pursuit._parameters import whole_number
@@ -99,6 +98,8 @@ class OrientedGaussians(Dictionary):
             # Far from the origin, distances by inner products would lose their digits.
             origin = around.mean(axis=0)
             around, points = around - origin, points - origin
+            from sklearn.neighbors import NearestNeighbors  # slow to import
+
             search = NearestNeighbors(n_neighbors=k + 1).fit(around)
             step = max(1, _BLOCK // ((k + 1) * d))
             for start in range(0, n_points, step):

@@ -1,17 +1,37 @@
 """The scikit-learn estimators of the library, one folder per family."""
 
-from .components import SparseKernelCCA, SparseKernelPCA
-from .densities import (
-    DensityClassifier,
-    DensityOutlierDetector,
-    KernelCentroidClassifier,
-    LocalGaussianDensity,
-    ManifoldParzen,
-    NadarayaWatson,
-    ParzenWindows,
-)
-from .kmp import KMPClassifier, KMPRegressor
-from .neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
+from typing import TYPE_CHECKING
+
+from pursuit._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from .components import SparseKernelCCA, SparseKernelPCA
+    from .densities import (
+        DensityClassifier,
+        DensityOutlierDetector,
+        KernelCentroidClassifier,
+        LocalGaussianDensity,
+        ManifoldParzen,
+        NadarayaWatson,
+        ParzenWindows,
+    )
+    from .kmp import KMPClassifier, KMPRegressor
+    from .neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
+
+_FAMILIES = {
+    "components": ("SparseKernelCCA", "SparseKernelPCA"),
+    "densities": (
+        "DensityClassifier",
+        "DensityOutlierDetector",
+        "KernelCentroidClassifier",
+        "LocalGaussianDensity",
+        "ManifoldParzen",
+        "NadarayaWatson",
+        "ParzenWindows",
+    ),
+    "kmp": ("KMPClassifier", "KMPRegressor"),
+    "neighbors": ("CKNNClassifier", "HKNNClassifier", "HKNNRegressor"),
+}
 
 __all__ = [
     "CKNNClassifier",
@@ -29,3 +49,5 @@ __all__ = [
     "SparseKernelCCA",
     "SparseKernelPCA",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, _FAMILIES)

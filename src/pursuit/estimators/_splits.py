@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from pursuit._parameters import WHOLE, whole_number
 from pursuit.fitting.folds import hold_out, make_folds
@@ -127,6 +126,8 @@ class _GivenFolds:
     ) -> Iterator[Any]:
         splitter = self._value
         if splitter is None:
+            from sklearn.model_selection import check_cv  # slow to import
+
             splitter = check_cv(None, y, classifier=is_class)
         if not hasattr(splitter, "split") and isinstance(splitter, Iterable):
             yield from splitter

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 from scipy import sparse
-from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms
 
 # A distance below this fraction of |x|² + |z|² has lost three or more digits to
@@ -133,6 +132,8 @@ def squared_distances(left: Rows, right: Rows, out: np.ndarray) -> np.ndarray:
 
 def absolute_distances(X: Any, Y: Any = None) -> np.ndarray:
     """Return Σ |x - z| for the rows x of X and z of Y; Y defaults to X."""
+    from sklearn.metrics.pairwise import manhattan_distances  # slow to import
+
     return np.asarray(manhattan_distances(_narrow(X), _narrow(Y)))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from pursuit._parameters import finite_number, whole_number
@@ -42,10 +41,16 @@ class Cosine(Linear):
     """k(x, z) = x·z / (‖x‖ ‖z‖), and 0 if x or z is 0."""
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        return super()._matrix(normalize(X), normalize(Y))
+        return super()._matrix(_normalized(X), _normalized(Y))
 
     def _diagonal(self, X: Any) -> np.ndarray:
-        return super()._diagonal(normalize(X))
+        return super()._diagonal(_normalized(X))
+
+
+def _normalized(X: Any) -> Any:
+    from sklearn.preprocessing import normalize  # slow to import
+
+    return normalize(X)
 
 
 class Polynomial(DotProduct):

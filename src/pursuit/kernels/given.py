@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 
 from pursuit._parameters import check_scale, is_word, positive_number
 
@@ -128,6 +127,8 @@ def as_kernel(kernel: Any, gamma: float | str = "median") -> Kernel:
     if isinstance(kernel, str):
         return _named(kernel, gamma)
     if callable(kernel) and not isinstance(kernel, type):
+        from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
+
         # A user's function may be asymmetric, and may accept sparse X.
         takes_sparse = not isinstance(kernel, ProcessKernel)
         return FunctionKernel(kernel, symmetric=False, accepts_sparse=takes_sparse)

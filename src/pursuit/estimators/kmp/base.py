@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import check_scoring
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -101,7 +100,7 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         """Fit a sample; ``y`` are its targets as scorers see them."""
         score = self._score(settings, sample, outputs, y, is_shared)
         plan = make_plan(settings, sample, outputs.loss, score, groups, is_shared)
-        reporter = self._reporter(plan, y)
+        reporter = self._reporter(plan, outputs, y)
         result = fit(plan, reporter)
         tell_why_empty(result, sample)
         path = join(result.paths)
@@ -179,17 +178,22 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         scorer = scorer_of(scoring, self, sample.is_class)
         return HeldOutScore(scorer, outputs, sample.X, np.asarray(y))
 
-    def _reporter(self, plan: Plan, y: Any) -> StepReporter | None:
+    def _reporter(self, plan: Plan, outputs: Outputs, y: Any) -> StepReporter | None:
         if not hasattr(self, "_init_callback_context"):
             return None
         # Weights of classes are part of the fit, not of its data.
         weights = {"sample_weight": plan.sample.counts}
         data = {"X": plan.sample.X, "y": y, "metadata": weights}
-        attributes = partial(self._attributes_after, plan)
+        attributes = partial(self._attributes_after, plan, outputs)
         return StepReporter(self, plan.template.max_steps, data, attributes)
 
     def _attributes_after(
-        self, plan: Plan, steps: Sequence[Steps], dictionary: Functions, n: int
+        self,
+        plan: Plan,
+        outputs: Outputs,
+        steps: Sequence[Steps],
+        dictionary: Functions,
+        n: int,
     ) -> dict[str, Any]:
         """Return the fitted attributes after step ``n``."""
         paths = [plan.path_of(p) for p in steps]
@@ -200,6 +204,9 @@ class BaseKMP(CallbackSupport, RemovedParameters):
             **_path_attributes(path, [len(p) for p in paths], functions),
             "alpha_": steps[0].problem.alpha,
             "gamma_": dictionary.gamma,
+            "_outputs": outputs,
+            "_n_candidates": len(plan.grid.labels),
+            "_n_rows": len(plan.sample),
         }
 
     def _set_path(
@@ -267,6 +274,8 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         score : float
             Score of ``truncate(n)``.
         """
+        from sklearn.metrics import check_scoring  # slow to import
+
         scorer = check_scoring(self, scoring=scoring)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         for values in self._staged(X):

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import check_scoring
 
 from pursuit.estimators._available import available_unless
 
@@ -114,6 +113,8 @@ def scorer_of(scoring: Any, estimator: Any, is_class: bool) -> Scorer:
     quick = QUICK_CLASS_SCORERS if is_class else QUICK_NUMBER_SCORERS
     if isinstance(scoring, str) and scoring in quick:
         return quick[scoring]
+    from sklearn.metrics import check_scoring  # slow to import
+
     try:
         return cast(Scorer, check_scoring(estimator, scoring=scoring))
     except (TypeError, ValueError):

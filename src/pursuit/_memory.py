@@ -33,8 +33,8 @@ def budget(max_memory: Any) -> int:
 
 
 def _parsed(text: str) -> float | None:
-    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", text.lower())
-    return float(found[1]) * (1 << _SHIFTS[found[2]]) if found else None
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?)i?b?\s*", text.lower())
+    return float(match[1]) * (1 << _SHIFTS[match[2]]) if match else None
 
 
 def _half_of_free() -> int:

@@ -37,10 +37,10 @@ def likeliest(
         t = typical * float(np.exp(log_t))
         return surprise(t) + miss * typical / t
 
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         total,
         bounds=(_COLDEST, _HOTTEST),
         method="bounded",
         options={"xatol": _TOLERANCE},
     )
-    return typical * float(np.exp(round(found.x, _DIGITS)))
+    return typical * float(np.exp(round(optimum.x, _DIGITS)))

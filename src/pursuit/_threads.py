@@ -26,7 +26,7 @@ _lock = Lock()
 # Current limits on the threads of BLAS, one for each active context.
 _held: list[int] = []
 # State before the first context: allowed threads, and the limit of each library.
-_found: list[tuple[int, list[int]]] = []
+_original: list[tuple[int, list[int]]] = []
 
 
 @cache
@@ -36,8 +36,8 @@ def _pools() -> ThreadpoolController:
 
 def allowed_threads() -> int:
     """Return the thread limit of BLAS and Numba, without the limits of this module."""
-    if found := _found[:1]:
-        return found[0][0]
+    if state := _original[:1]:
+        return state[0][0]
     limits = [pool.num_threads for pool in _pools().lib_controllers]
     return min([get_num_threads(), *limits])
 
@@ -74,7 +74,7 @@ def _shared_held_to(n_threads: int) -> Iterator[None]:
     pools = [pool for pool in _pools().lib_controllers if _is_shared(pool)]
     with _lock:
         if not _held:
-            _found[:] = [(allowed_threads(), [pool.num_threads for pool in pools])]
+            _original[:] = [(allowed_threads(), [pool.num_threads for pool in pools])]
         _held.append(n_threads)
         _set_shared(pools)
     try:
@@ -84,18 +84,18 @@ def _shared_held_to(n_threads: int) -> Iterator[None]:
             _held.remove(n_threads)
             _set_shared(pools)
             if not _held:
-                _found.clear()
+                _original.clear()
 
 
 def _set_shared(pools: Sequence[Any]) -> None:
     """Set each library to the smallest active limit, at most its original one."""
-    for pool, own in zip(pools, _found[0][1], strict=True):
+    for pool, limit in zip(pools, _original[0][1], strict=True):
         # Newer versions of threadpoolctl ignore all threads but the first to set a
         # limit until that one exits. Here a lock protects the limits, and any thread
         # may be the last.
         free = getattr(pool, "clear_controlling_thread", lambda force: None)
         free(force=True)
-        pool.set_num_threads(min([own, *_held]))
+        pool.set_num_threads(min([limit, *_held]))
         free(force=True)
 
 
@@ -106,13 +106,13 @@ def _own_held_to(n_threads: int, *apis: str) -> Iterator[None]:
         for pool in _pools().lib_controllers
         if pool.user_api in apis and not _is_shared(pool)
     ]
-    for pool, own in pools:
-        pool.set_num_threads(min(own, n_threads))
+    for pool, limit in pools:
+        pool.set_num_threads(min(limit, n_threads))
     try:
         yield
     finally:
-        for pool, own in pools:
-            pool.set_num_threads(own)
+        for pool, limit in pools:
+            pool.set_num_threads(limit)
 
 
 def deal(
@@ -122,11 +122,11 @@ def deal(
     if n_threads <= 1:
         work(items)
         return
-    own, *shares = [items[i::n_threads] for i in range(n_threads)]
+    first, *shares = [items[i::n_threads] for i in range(n_threads)]
     # A new pool for each call, because a lasting one would not survive a fork.
     with one_blas_thread(), ThreadPoolExecutor(len(shares)) as pool:
         done = pool.map(work, shares)
-        work(own)
+        work(first)
         list(done)
 
 

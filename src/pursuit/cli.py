@@ -198,10 +198,10 @@ def _data_sets() -> Iterator[tuple[str, str]]:
         yield "looked for in", f"{folder}{'' if folder.is_dir() else ' (absent)'}"
     if not os.environ.get("PURSUIT_DATA"):
         yield "PURSUIT_DATA", "not set: may name another folder"
-    found = datasets.available()
-    yield "found", f"{len(found)} of {len(datasets.names())}"
-    if found:
-        yield "", ", ".join(found)
+    present = datasets.available()
+    yield "found", f"{len(present)} of {len(datasets.names())}"
+    if present:
+        yield "", ", ".join(present)
 
 
 COMMANDS = (

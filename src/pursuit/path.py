@@ -272,8 +272,8 @@ class SeparatePaths:
         support = self.support[np.isin(self.support, used)]
         place = {int(atom): j for j, atom in enumerate(support)}
         coef = np.zeros((len(parts), len(support)))
-        for row, (own, values, _) in zip(coef, parts, strict=True):
-            row[[place[int(atom)] for atom in own]] = values[0]
+        for row, (support_of_part, values, _) in zip(coef, parts, strict=True):
+            row[[place[int(atom)] for atom in support_of_part]] = values[0]
         return support, coef, np.concatenate([b for _, _, b in parts])
 
     def staged_values(self, K: np.ndarray) -> Iterator[np.ndarray]:
@@ -281,8 +281,8 @@ class SeparatePaths:
         place = {int(atom): j for j, atom in enumerate(self.support)}
         columns = [[place[int(atom)] for atom in p.support] for p in self.paths]
         stages = [
-            p.staged_values(K[:, own])
-            for p, own in zip(self.paths, columns, strict=True)
+            p.staged_values(K[:, places])
+            for p, places in zip(self.paths, columns, strict=True)
         ]
         values = [np.tile(p.coefficients(0)[2], (len(K), 1)) for p in self.paths]
         for _ in range(len(self)):

@@ -71,8 +71,8 @@ class BoundCurve:
         return len(self.values)
 
     def __getitem__(self, size: Any) -> Any:
-        found = self.values[size]
-        return Bound(found, self.ceiling) if np.ndim(found) == 0 else found
+        value = self.values[size]
+        return Bound(value, self.ceiling) if np.ndim(value) == 0 else value
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype)

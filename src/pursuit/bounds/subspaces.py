@@ -179,8 +179,8 @@ def kpca_curve(
         check_counts(n_components=n_components)
         last = min(int(n_components), m)
     square = float(np.mean(diagonal**2))
-    found = [
+    curve = [
         kpca_eigenvalues(m, t, float(tails[t]), square, sup=sup, delta=delta)
         for t in range(last + 1)
     ]
-    return BoundCurve.lowest_so_far("eigenvalues", found, sup)
+    return BoundCurve.lowest_so_far("eigenvalues", curve, sup)

@@ -81,9 +81,9 @@ def checked(source: Source, bunch: Any) -> Arrays:
     arrays = source.arrays(bunch)
     parts = [arrays[key] for key in ("y", "y_train", "y_test") if key in arrays]
     for part, counts in zip(parts, source.counts, strict=False):
-        found = np.bincount(part).tolist()
-        if found != list(counts):
-            raise ValueError(f"its classes have {found} rows, not {list(counts)}")
+        counts = np.bincount(part).tolist()
+        if counts != list(counts):
+            raise ValueError(f"its classes have {counts} rows, not {list(counts)}")
     return arrays
 
 

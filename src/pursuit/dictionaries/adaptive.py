@@ -134,14 +134,14 @@ class AdaptiveGaussian(Dictionary):
         self._check(sample)
         check_scale(sample.X)
         median = median_gamma(sample.X, sample.seen)
-        found = self._widths(sample, median)
+        widths = self._widths(sample, median)
         preset = positive_number("preset", self.preset, ("median",))
-        gammas = np.full(len(found), median if preset == "median" else preset)
-        is_told = np.isfinite(found).any(axis=1)
+        gammas = np.full(len(widths), median if preset == "median" else preset)
+        is_told = np.isfinite(widths).any(axis=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             average = np.nanmean if self.average == "mean" else np.nanmedian
-            gammas[is_told] = average(found[is_told], axis=1)
+            gammas[is_told] = average(widths[is_told], axis=1)
         points = points_of(None, None, sample)
         return [VariedGaussians(**points, gammas=gammas, place=np.arange(len(gammas)))]
 
@@ -242,8 +242,8 @@ def _in_parts(measure: Callable[[slice], None], sample: Sample) -> None:
     is_done = np.zeros(n_centers, dtype=bool)
     with Progress(n_centers, "widths", sample.verbose, unit="point") as progress:
 
-        def work(own: Sequence[slice]) -> None:
-            for part in own:
+        def work(share: Sequence[slice]) -> None:
+            for part in share:
                 measure(part)
                 is_done[part] = True
                 progress.show(int(is_done.sum()))

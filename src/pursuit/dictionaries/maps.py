@@ -148,21 +148,21 @@ class Transformed(Dictionary):
         return [Outputs(apply, title, names, np.arange(n), n)]
 
     def _check(self) -> None:
-        given = self.transformer
-        if isinstance(given, type) or not hasattr(given, "transform"):
+        transformer = self.transformer
+        if isinstance(transformer, type) or not hasattr(transformer, "transform"):
             raise ValueError(
-                f"transformer={given!r} must be an object with fit and transform; for "
-                "a function of X use Callables([function])."
+                f"transformer={transformer!r} must be an object with fit and "
+                "transform; for a function of X use Callables([function])."
             )
 
     def _names(
         self, fitted: Any, sample: Sample, title: str, n: int
     ) -> tuple[str, ...]:
         try:
-            given = fitted.get_feature_names_out(np.array(sample.feature_names, object))
+            names = fitted.get_feature_names_out(np.array(sample.feature_names, object))
         except (AttributeError, ValueError, TypeError):
             return tuple(f"{title} output {j}" for j in range(n))
-        return tuple(f"{title} {name}" for name in given)
+        return tuple(f"{title} {name}" for name in names)
 
 
 @dataclass(frozen=True)

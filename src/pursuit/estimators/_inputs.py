@@ -71,12 +71,12 @@ def _check_times(data: Any, name: str, is_frame: bool) -> None:
     """
     if is_frame:
         dtypes = zip(data.columns, data.dtypes, strict=True)
-        found = [repr(column) for column, dtype in dtypes if _is_time(dtype)]
-        where = f"in the columns {', '.join(found)}"
+        columns = [repr(column) for column, dtype in dtypes if _is_time(dtype)]
+        where = f"in the columns {', '.join(columns)}"
     else:
-        found = [""] if _is_time(getattr(data, "dtype", None)) else []
+        columns = [""] if _is_time(getattr(data, "dtype", None)) else []
         where = f"({getattr(data, 'dtype', None)})"
-    if found:
+    if columns:
         raise ValueError(
             f"{name} holds dates or durations {where}: make numbers of them, such as "
             "days since a date."

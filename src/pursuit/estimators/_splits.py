@@ -50,8 +50,8 @@ def held_out_parts(
         n_folds = whole_number("n_folds", n_folds, 2)
         folds = make_folds(*data, n_folds, sample.seed, is_class)
         return folds if len(folds) > 1 else []
-    given = _GivenFolds("n_folds", n_folds, "fit(X, y, groups=...), or ", _NOTHING)
-    return given.masks(sample.X, y, weight, groups, is_class)
+    users = _GivenFolds("n_folds", n_folds, "fit(X, y, groups=...), or ", _NOTHING)
+    return users.masks(sample.X, y, weight, groups, is_class)
 
 
 def partition(

@@ -99,21 +99,21 @@ def _balanced(totals: np.ndarray) -> np.ndarray:
     return np.divide(share, totals, out=np.zeros(len(totals)), where=present)
 
 
-def _of_mapping(given: Mapping[Any, Any], classes: np.ndarray) -> np.ndarray:
+def _of_mapping(mapping: Mapping[Any, Any], classes: np.ndarray) -> np.ndarray:
     """Return the weights of the classes; those not mentioned have weight 1."""
     known = classes.tolist()
-    for label, weight in given.items():
+    for label, weight in mapping.items():
         if not is_number(weight) or not 0 <= weight < np.inf:
             raise ValueError(
-                f"class_weight={given!r} gives the class {label!r} the weight "
+                f"class_weight={mapping!r} gives the class {label!r} the weight "
                 f"{weight!r}: weights must be finite numbers of 0 or more."
             )
-    unknown = [label for label in given if label not in known]
+    unknown = [label for label in mapping if label not in known]
     # A fold may lack a class, so an unknown label is an error only if another class is
     # left without a weight.
-    if unknown and any(label not in given for label in known):
+    if unknown and any(label not in mapping for label in known):
         raise ValueError(
-            f"class_weight={given!r} mentions {unknown[0]!r}, which is not a class of "
-            f"y; the classes are {', '.join(map(repr, known))}."
+            f"class_weight={mapping!r} mentions {unknown[0]!r}, which is not a class "
+            f"of y; the classes are {', '.join(map(repr, known))}."
         )
-    return np.array([float(given.get(label, 1.0)) for label in known])
+    return np.array([float(mapping.get(label, 1.0)) for label in known])

@@ -43,8 +43,8 @@ class Joined(Functions):
     @property
     def gamma(self) -> float | None:  # type: ignore[override]
         """The gamma of the parts that have one, if they agree."""
-        found = {part.gamma for part in self.parts if part.gamma is not None}
-        return found.pop() if len(found) == 1 else None
+        gammas = {part.gamma for part in self.parts if part.gamma is not None}
+        return gammas.pop() if len(gammas) == 1 else None
 
     @property
     def centers(self) -> Any:
@@ -67,8 +67,8 @@ class Joined(Functions):
     def __getitem__(self, index: Any) -> Joined:
         wanted = self.order[index]
         parts, place, start = [], np.empty(len(wanted), dtype=int), 0
-        for part, where, own in self._by_part(wanted):
-            parts.append(part[own])
+        for part, where, places in self._by_part(wanted):
+            parts.append(part[places])
             place[where] = np.arange(start, start + len(parts[-1]))
             start += len(parts[-1])
         return Joined(tuple(parts) or (self.parts[0][:0],), place)
@@ -94,11 +94,11 @@ class Joined(Functions):
         def evaluate(index: Any, out: np.ndarray | None = None) -> np.ndarray:
             if out is None:
                 out = room_for(index, len(self), X.shape[0], dtype)
-            for part, where, own in self._by_part(self.order[index]):
+            for part, where, places in self._by_part(self.order[index]):
                 if isinstance(where, slice):
-                    evaluators[id(part)](own, out[where])
+                    evaluators[id(part)](places, out[where])
                 else:
-                    out[where] = evaluators[id(part)](own)
+                    out[where] = evaluators[id(part)](places)
             return out
 
         return evaluate

@@ -81,15 +81,15 @@ def as_loss(loss: Any, is_class: bool) -> Loss:
     is_class : bool
         Whether the targets are classes, or numbers.
     """
-    found = _NAMED[loss]() if isinstance(loss, str) and loss in _NAMED else loss
+    resolved = _NAMED[loss]() if isinstance(loss, str) and loss in _NAMED else loss
     kind = "classification" if is_class else "regression"
     fits = "fits_classes" if is_class else "fits_numbers"
-    if not isinstance(found, Loss) or not getattr(found, fits):
+    if not isinstance(resolved, Loss) or not getattr(resolved, fits):
         listed = ", ".join(repr(name) for name in names(is_class))
         raise ValueError(
             f"loss={loss!r} is not a loss for {kind}: choose one of {listed}, or pass "
             f"an instance of a subclass of pursuit.losses."
             f"{'MarginLoss' if is_class else 'Loss'}."
         )
-    found.check_parameters()
-    return found
+    resolved.check_parameters()
+    return resolved

@@ -82,8 +82,8 @@ class Softmax(Loss):
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the negative log-likelihood of each sample in bits, shape (n,)."""
         shifted = f - f.max(axis=0)
-        own = np.where(y > 0, shifted, 0.0).sum(axis=0)
-        return (np.log(np.exp(shifted).sum(axis=0)) - own) / _LOG2
+        chosen = np.where(y > 0, shifted, 0.0).sum(axis=0)
+        return (np.log(np.exp(shifted).sum(axis=0)) - chosen) / _LOG2
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the derivative in each output."""

@@ -49,14 +49,14 @@ def check_on_targets(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> None:
     F = np.repeat(loss.start(Y, weight)[:, None], Y.shape[1], axis=1)
     shapes = {"value": (Y.shape, Y.shape[1:]), "gradient": (Y.shape,)}
     for name, allowed in shapes.items():
-        found = getattr(loss, name)(Y, F)
-        shape = np.shape(found)
+        actual = getattr(loss, name)(Y, F)
+        shape = np.shape(actual)
         if shape not in allowed:
             raise ValueError(
                 f"loss={loss}: {name}(y, f) returned an array of shape {shape} for f "
                 f"of shape {F.shape}; pursuit.losses.check_loss tells what is expected."
             )
-        if not np.isfinite(found).all():
+        if not np.isfinite(actual).all():
             raise ValueError(
                 f"loss={loss}: {name}(y, f) is NaN or infinite at the constant model "
                 "on these targets."
@@ -82,10 +82,10 @@ def _samples(loss: Loss, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return y, f
 
 
-def _say(law: str, loss: Loss, found: np.ndarray, wanted: np.ndarray) -> str:
-    worst = int(np.argmax(np.abs(found - wanted)))
+def _say(law: str, loss: Loss, actual: np.ndarray, wanted: np.ndarray) -> str:
+    worst = int(np.argmax(np.abs(actual - wanted)))
     return (
-        f"{loss}: {law}; at the worst sample it is {np.ravel(found)[worst]:.6g} "
+        f"{loss}: {law}; at the worst sample it is {np.ravel(actual)[worst]:.6g} "
         f"instead of {np.ravel(wanted)[worst]:.6g}"
     )
 
@@ -116,24 +116,24 @@ def _slopes(loss: Loss, y: np.ndarray, f: np.ndarray) -> np.ndarray:
 
 
 def _check_derivatives(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
-    found, wanted = loss.gradient(y, f), _slopes(loss, y, f)
-    assert np.allclose(found, wanted, rtol=1e-5, atol=1e-6), _say(
-        "gradient(y, f) is not the derivative of value(y, f)", loss, found, wanted
+    actual, wanted = loss.gradient(y, f), _slopes(loss, y, f)
+    assert np.allclose(actual, wanted, rtol=1e-5, atol=1e-6), _say(
+        "gradient(y, f) is not the derivative of value(y, f)", loss, actual, wanted
     )
 
 
 def _check_curvatures(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
-    found = loss.curvature(y, f)
+    actual = loss.curvature(y, f)
     wanted = np.empty_like(f)
     for t in range(len(f)):
         step = np.zeros_like(f)
         step[t] = _STEP
         change = loss.gradient(y, f + step)[t] - loss.gradient(y, f - step)[t]
         wanted[t] = change / (2 * _STEP)
-    near = np.isclose(found, wanted, rtol=1e-4, atol=1e-5)
+    near = np.isclose(actual, wanted, rtol=1e-4, atol=1e-5)
     # Differences may straddle a jump of the curvature.
     assert near.mean() > 0.99, _say(
-        "curvature(y, f) is not the derivative of gradient(y, f)", loss, found, wanted
+        "curvature(y, f) is not the derivative of gradient(y, f)", loss, actual, wanted
     )
     weights = loss.weights(y, f)
     assert np.all(weights >= 0), f"{loss}: weights(y, f) are negative"
@@ -152,11 +152,11 @@ def _check_coupling(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
     step = np.zeros_like(f)
     step[0] = _STEP
     change = loss.gradient(y, f + step) - loss.gradient(y, f - step)
-    found, wanted = -u[0] * u[1:], change[1:] / (2 * _STEP)
-    assert np.allclose(found, wanted, rtol=1e-4, atol=1e-5), _say(
+    actual, wanted = -u[0] * u[1:], change[1:] / (2 * _STEP)
+    assert np.allclose(actual, wanted, rtol=1e-4, atol=1e-5), _say(
         "-u_s u_t, u of coupling(y, f), is not the second derivative in two outputs",
         loss,
-        found,
+        actual,
         wanted,
     )
 

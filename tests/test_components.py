@@ -623,22 +623,20 @@ def test_interrupt(X, monkeypatch):
     assert model.transform(X).shape == (150, 7)
 
 
-def test_interrupt_without_a_step_or_twice(X, monkeypatch):
-    for n_steps, n_interrupts in ((0, 1), (7, 2)):
-        monkeypatch.setattr(_interrupts, "_latest", [-9.0])
+@pytest.mark.parametrize("n_steps, is_second", [(0, False), (7, True)])
+def test_interrupt_without_a_step_or_twice(X, n_steps, is_second, monkeypatch):
+    def step(self):
+        if self.n_steps == n_steps:
+            if is_second:
+                _interrupts.is_repeated()
+            raise KeyboardInterrupt
+        return original(self)
 
-        def step(self, n_steps=n_steps, n_interrupts=n_interrupts):
-            if self.n_steps == n_steps:
-                for _ in range(n_interrupts - 1):
-                    _interrupts.is_repeated()
-                raise KeyboardInterrupt
-            return original(self)
-
-        with monkeypatch.context() as patch:
-            original = variance.LargestVariance.step
-            patch.setattr(variance.LargestVariance, "step", step)
-            with pytest.raises(KeyboardInterrupt):
-                SparseKernelPCA(20).fit(X)
+    original = variance.LargestVariance.step
+    monkeypatch.setattr(_interrupts, "_latest", [-9.0])
+    monkeypatch.setattr(variance.LargestVariance, "step", step)
+    with pytest.raises(KeyboardInterrupt):
+        SparseKernelPCA(20).fit(X)
 
 
 def test_progress(X, capsys):

@@ -68,8 +68,27 @@ class SparseKernelCCA(SparseComponents):
     center : bool, default=True
         Whether to remove the means, in the choice as well as in the correlations.
         False is the criterion of the paper.
-    subsample, n_candidates, tol, max_memory, random_state, verbose
-        As in :class:`SparseKernelPCA`.
+    subsample : int, float, "auto" or None, default="auto"
+        Number (or share) of random rows on which the choice is made: they are the
+        candidates, and the criterion is summed over them. Everything else is computed
+        from all rows. "auto" takes up to 5000 rows, None all.
+    n_candidates : int or None, default=None
+        Number of candidates drawn anew at each step; 59 find one of the best 5 % with
+        95 % certainty. None takes all, for the exact choice. (The KMP estimators draw
+        theirs once, unless ``redraw_candidates=True``.)
+    tol : float, default=1e-10
+        A row whose squared distance from the span of the chosen ones is below this
+        share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding. One below
+        1e-4 of it counts as inside too if rounding has made its values inconsistent.
+    max_memory : int, str or None, default=None
+        Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
+        the free memory. Kernel values that do not fit are recomputed at each pass,
+        with the same result.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sample and of the candidates drawn. With None they are fixed.
+    verbose : int or bool, default=0
+        Whether to show a progress bar. Ctrl-C ends the choice with the points chosen so
+        far and a warning.
 
     Attributes
     ----------

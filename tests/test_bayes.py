@@ -526,3 +526,15 @@ def losses(model, X, y):
     codes = np.searchsorted(model.classes_, y)
     weight = np.ones(len(y))
     return error_rate(log_proba, codes, weight), ancll(log_proba, codes, weight)
+
+
+def test_a_subclass_may_score_in_its_own_way(rng):
+    class Shifted(ParzenWindows):
+        def score_samples(self, X):
+            return super().score_samples(X) - 5.0
+
+    X = rng.normal(size=(40, 2))
+    plain = DensityOutlierDetector(ParzenWindows(0.5)).fit(X)
+    shifted = DensityOutlierDetector(Shifted(0.5)).fit(X)
+    new = rng.normal(size=(5, 2))
+    assert_allclose(shifted.score_samples(new), plain.score_samples(new) - 5.0)

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pursuit import SparseKernelPCA, bounds, datasets
+from pursuit import SparseKernelPCA, _interrupts, bounds, datasets
 from pursuit.components import variance
 from pursuit.components.deflation import View
 from pursuit.kernels import (
@@ -565,6 +565,21 @@ def test_callable_kernel(X):
     assert model.support_.tolist() == named.support_.tolist()
 
 
+def test_named_polynomials_have_the_defaults_of_svc(X):
+    named = SparseKernelPCA(10, kernel="poly", gamma=0.1).fit(X)
+    written = SparseKernelPCA(10, kernel=Polynomial(3, gamma=0.1, coef0=0.0)).fit(X)
+    np.testing.assert_array_equal(named.transform(X), written.transform(X))
+
+
+def test_a_later_change_of_parameters_does_not_change_the_model(X):
+    model = SparseKernelPCA(10).fit(X)
+    expected = model.transform(X)
+    model.set_params(kernel="linear", gamma=3.0, max_memory=1)
+    np.testing.assert_array_equal(model.transform(X), expected)
+    copied = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copied.transform(X), expected)
+
+
 def test_frames_pipelines_and_searches(breast_cancer):
     data, y = breast_cancer
     frame = pd.DataFrame(data, columns=[f"c{i}" for i in range(30)])
@@ -606,6 +621,22 @@ def test_interrupt(X, monkeypatch):
     assert model.n_support_ == 7
     assert model.stop_reason_.startswith("interrupted")
     assert model.transform(X).shape == (150, 7)
+
+
+@pytest.mark.parametrize("n_steps, is_second", [(0, False), (7, True)])
+def test_interrupt_without_a_step_or_twice(X, n_steps, is_second, monkeypatch):
+    def step(self):
+        if self.n_steps == n_steps:
+            if is_second:
+                _interrupts.is_repeated()
+            raise KeyboardInterrupt
+        return original(self)
+
+    original = variance.LargestVariance.step
+    monkeypatch.setattr(_interrupts, "_latest", [-9.0])
+    monkeypatch.setattr(variance.LargestVariance, "step", step)
+    with pytest.raises(KeyboardInterrupt):
+        SparseKernelPCA(20).fit(X)
 
 
 def test_progress(X, capsys):

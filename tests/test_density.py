@@ -258,6 +258,36 @@ def test_factors_are_kept_only_if_they_fit_the_memory():
     assert_allclose(*found, rtol=1e-10)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [ManifoldParzen(5, None, 0.3), ParzenWindows(0.3), LocalGaussianDensity(1.0, 0.3)],
+    ids=named,
+)
+def test_memory_and_threads_are_asked_at_the_call(model):
+    X, Z = curve(60, 3), curve(40, 3, seed=1)
+    model = clone(model).fit(X)
+    expected, left_out = model.score_samples(Z), model.loo_score_samples()
+    model.set_params(max_memory=20_000, n_jobs=1)
+    assert_allclose(model.score_samples(Z), expected, rtol=1e-12)
+    assert_allclose(model.loo_score_samples(), left_out, rtol=1e-12)
+    for wrong in ({"max_memory": "foo"}, {"max_memory": None, "n_jobs": 0}):
+        model.set_params(**wrong)
+        for call in (lambda: model.score_samples(Z), model.loo_score_samples):
+            with pytest.raises(ValueError, match="max_memory='foo'|n_jobs=0"):
+                call()
+
+
+@pytest.mark.parametrize(
+    "model", [ManifoldParzen(5, None, 0.3), LocalGaussianDensity(1.0, 0.3)], ids=named
+)
+def test_a_later_change_of_parameters_does_not_change_the_density(model):
+    X, Z = curve(60, 3), curve(40, 3, seed=1)
+    model = clone(model).fit(X)
+    expected = model.score_samples(Z)
+    model.set_params(bandwidth=7.0, n_components=0)
+    assert_array_equal(model.score_samples(Z), expected)
+
+
 def test_careful_form_keeps_to_the_memory():
     X, Z = curve(12, 40), curve(20_000, 40, seed=1)
     model = ManifoldParzen(5, None, 1e-6, max_memory="1 MiB").fit(X)

@@ -10,7 +10,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import validate_data
 
+from pursuit import (
+    KernelCentroidClassifier,
+    NadarayaWatson,
+    SparseKernelCCA,
+    SparseKernelPCA,
+)
 from pursuit.estimators._removed import RemovedParameters
+from pursuit.kernels import Polynomial
 
 
 class Example(RemovedParameters, BaseEstimator):
@@ -85,3 +92,18 @@ def test_the_constructor_stays_as_written(cls):
 @parametrize_with_checks([Example(), Heir()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("name", ["degree", "coef0"])
+@pytest.mark.parametrize(
+    "cls",
+    [NadarayaWatson, KernelCentroidClassifier, SparseKernelPCA, SparseKernelCCA],
+)
+def test_kernel_parameters_live_in_kernels(cls, name):
+    message = f"{cls.__name__} has no parameter '{name}' any more: use kernel=Polynom"
+    with pytest.raises(TypeError, match=message):
+        cls(**{name: 2})
+    with pytest.raises(ValueError, match=message):
+        cls().set_params(**{name: 2})
+    model = cls(kernel=Polynomial()).set_params(**{f"kernel__{name}": 2})
+    assert clone(model).get_params()[f"kernel__{name}"] == 2

@@ -214,6 +214,18 @@ def test_equal_rows_are_predicted_once(rng, monkeypatch):
     assert set(asked) == {20}
 
 
+@pytest.mark.parametrize("model", [NadarayaWatson(), KernelCentroidClassifier()])
+def test_memory_is_asked_at_the_call(model, rng):
+    X = rng.normal(size=(50, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = clone(model).fit(X, y)
+    expected = model.predict(X)
+    model.set_params(max_memory=5000, gamma=7.0, kernel="linear")
+    assert_allclose(model.predict(X), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="max_memory='foo'"):
+        model.set_params(max_memory="foo").predict(X)
+
+
 # -- limits and bad parameters -----------------------------------------------------
 
 

@@ -9,8 +9,8 @@ from scipy.optimize import minimize_scalar
 
 # Logarithms of the lowest and the highest temperature, in units of the typical margin.
 _COLDEST, _HOTTEST = -12.0, 6.0
-# How far the logarithm is searched, and its decimal digits that are kept: those beyond
-# are rounding of the surprise, which the order of the points would change.
+# Precision to which the logarithm is searched, and the decimal digits of it that are
+# kept: further digits are rounding, which depends on the order of the points.
 _TOLERANCE, _DIGITS = 1e-8, 5
 
 
@@ -20,7 +20,7 @@ def likeliest(
     """Return the temperature of the least surprise, with one pretended miss.
 
     The miss is a point that misses its class by the typical margin. Without it, points
-    that are all classified rightly would ask for a temperature of zero, and one new
+    that are all classified correctly would give a temperature of zero, and one new
     mistake would cost a great deal.
 
     Parameters
@@ -28,7 +28,7 @@ def likeliest(
     surprise : callable
         Negative log-likelihood, in nats, summed over the points, at a temperature.
     typical : float
-        By how much the score of a point's class usually differs from the best other.
+        Typical difference of the scores of a point's class and of the best other class.
     miss : float
         How many points the miss stands for.
     """
@@ -37,10 +37,10 @@ def likeliest(
         t = typical * float(np.exp(log_t))
         return surprise(t) + miss * typical / t
 
-    optimum = minimize_scalar(
+    result = minimize_scalar(
         total,
         bounds=(_COLDEST, _HOTTEST),
         method="bounded",
         options={"xatol": _TOLERANCE},
     )
-    return typical * float(np.exp(round(optimum.x, _DIGITS)))
+    return typical * float(np.exp(round(result.x, _DIGITS)))

@@ -33,7 +33,7 @@ DRIFT = 1e-6
 _ROUNDING = 1e-13
 # How far rounding may push a residual below 0, as a share of the largest k(x, x).
 _NEGATIVE = 1e-6
-# A column whose own residual is below the second share of k(x, x) is noise if it takes
+# A column whose residual is below the second share of k(x, x) is noise if it takes
 # more out of a row than the row has left, by more than the first share of the largest
 # k(x, x) and more than rounding. This is the third number over the column's share of
 # k(x, x), times what the row has left; beyond the fourth share it does harm anyway.

@@ -22,7 +22,7 @@ from .gaussians import exponent_distances, normalized
 
 # Number of distances held at a time, and number of arrays of that size for sorting.
 _HELD = 1 << 21
-_COPIES = 6
+_ARRAYS = 6
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class WeightedNeighbors:
     Attributes
     ----------
     indices : ndarray of int of shape (l, K)
-        Neighbors; if a point has fewer than K, padded with its own index.
+        Neighbors; if a point has fewer than K, padded with the index of the point.
     weights : ndarray of shape (l, K)
-        Non-negative weights. They sum to 1, or to less if copies of the point itself
-        take a share, which adds nothing to a covariance.
+        Non-negative weights. They sum to 1, or to less if rows equal to the point take
+        a share, which adds nothing to a covariance.
     """
 
     indices: np.ndarray
@@ -193,4 +193,4 @@ def _each_block(
 
 def _held(memory: int, n_threads: int) -> int:
     """Return the number of distances per thread that fit a quarter of the memory."""
-    return min(_HELD, memory // (4 * 8 * _COPIES * n_threads))
+    return min(_HELD, memory // (4 * 8 * _ARRAYS * n_threads))

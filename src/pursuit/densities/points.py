@@ -84,7 +84,7 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """Distinct rows of positive weight, in the data's coordinates and in their own.
+    """Distinct rows of positive weight, in two kinds of coordinates.
 
     Attributes
     ----------

@@ -67,8 +67,8 @@ def best_temperature(
     """Return the temperature of the lowest `ancll`, one pretended row being missed.
 
     The row misses its class by the typical difference of log-densities. It has the
-    average weight of the ``n_distinct`` different rows, so that the scale of weights
-    and copies of all rows change nothing. 1 if no class differs.
+    average weight of the ``n_distinct`` different rows, so that neither the
+    scale of weights nor repeated rows change anything. 1 if no class differs.
     """
     miss = float(weight.sum()) / n_distinct
     # A row without a density of its class is impossible at any temperature: its

@@ -108,7 +108,7 @@ def passes_beyond(
 ) -> list[np.ndarray]:
     """Return widths beyond an end of the grid, those of a pass together.
 
-    Tiny widths need slow forms: they are a pass of their own, and only there if the
+    Tiny widths need slow forms: they are a separate pass, and are there only if the
     data are that thin in some direction. Otherwise growth up to there has no bound.
     """
     widths = end * step ** np.arange(1.0, FARTHEST + 1)
@@ -172,7 +172,7 @@ def slope_at_the_end(curve: WidthScores) -> float:
 
 
 def n_gaining(score: float, scores: Iterable[float]) -> int:
-    """Return how many scores gain on the one before, the first on a given one."""
+    """Return how many scores gain on the one before; the first on ``score``."""
     n = 0
     for following in scores:
         if not following >= score + LEAST_GAIN:

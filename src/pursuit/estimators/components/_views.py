@@ -12,9 +12,11 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from pursuit._parameters import check_squares
+from pursuit.components.pairs import PairedPath
 from pursuit.components.subspaces import Projection
 from pursuit.estimators._inputs import check_kind
 from pursuit.kernels import Kernel
+from pursuit.kernels.fixed import KernelOn
 
 from ._settings import check_square_or_support
 
@@ -85,6 +87,28 @@ class FittedView:
         elif kernel.takes_squares:
             check_squares(Z, self.name)
         return self.projection(Z)
+
+
+def fitted_views(
+    path: PairedPath,
+    kernels: tuple[Kernel | None, Kernel | None],
+    points: tuple[Any, Any],
+    n_features: tuple[int, int],
+    weights: tuple[np.ndarray, ...],
+    offsets: tuple[np.ndarray, ...],
+) -> tuple[FittedView, FittedView]:
+    """Return the two views of a model; arguments hold one entry for each view."""
+    on_points = [
+        None if kernel is None else KernelOn(kernel, Z)
+        for kernel, Z in zip(kernels, points, strict=True)
+    ]
+    first, second = (
+        FittedView(name, Projection(values, w, offset), path.atoms, n)
+        for name, values, w, offset, n in zip(
+            NAMES, on_points, weights, offsets, n_features, strict=True
+        )
+    )
+    return first, second
 
 
 def why_empty(kernels: tuple[Kernel | None, ...], X: Any, Y: Any) -> str:

@@ -22,14 +22,12 @@ from pursuit._parameters import (
 )
 from pursuit.components.choosing import REASONS, choose_pairs
 from pursuit.components.pairs import PairedPath, correlations, variates
-from pursuit.components.subspaces import Projection
 from pursuit.estimators._inputs import validate_data
 from pursuit.kernels import Kernel
-from pursuit.kernels._base import KernelOn
 from pursuit.kernels.given import is_precomputed
 
 from ._settings import SparseComponents, bound_kernel
-from ._views import NAMES, FittedView, SecondView, second_view, why_empty
+from ._views import NAMES, SecondView, fitted_views, second_view, why_empty
 
 
 class SparseKernelCCA(SparseComponents):
@@ -42,7 +40,7 @@ class SparseKernelCCA(SparseComponents):
     .. math:: i = \arg\max_i \frac{(K_x K_y)[i, i]}
         {\sqrt{(K_x^2)[i, i] (K_y^2)[i, i]}},
 
-    or by their covariance; then canonical correlations with a ridge are found in the
+    or by their covariance. Canonical correlations with a ridge are then computed in the
     two subspaces that the chosen points span.
 
     Parameters
@@ -55,7 +53,7 @@ class SparseKernelCCA(SparseComponents):
         :class:`SparseKernelPCA`. None is the same kernel for both. Cross-validation
         slices the columns of a precomputed `X`, but not those of a precomputed `y`.
     gamma, gamma_y : float, str or None, default="median" and "same"
-        Inverse squared widths of kernels given by name: a number, or "median",
+        Inverse squared widths of kernels that are names: a number, or "median",
         "scale", "auto" or None as in :class:`SparseKernelPCA`, computed for each view.
         ``gamma_y="same"`` means as `gamma`.
     max_support : int or None, default=None
@@ -89,7 +87,7 @@ class SparseKernelCCA(SparseComponents):
     random_state : int, RandomState instance or None, default=None
         Seed of the sample and of the candidates drawn. With None they are fixed.
     verbose : int or bool, default=0
-        Whether to show a progress bar. Ctrl-C ends the choice with the points found so
+        Whether to show a progress bar. Ctrl-C ends the choice with the points chosen so
         far and a warning.
 
     Attributes
@@ -210,11 +208,11 @@ class SparseKernelCCA(SparseComponents):
         if not len(path):
             raise ValueError(f"There is nothing to choose: {why_empty(kernels, X, Y)}")
         self.gamma_, self.gamma_y_ = (getattr(k, "gamma", None) for k in kernels)
-        points = [
+        first, second = (
             np.empty((0, 0)) if kernel is None else Z[path.atoms]
             for kernel, Z in zip(kernels, (X, Y), strict=True)
-        ]
-        self._set_path(path, kernels, points, (X.shape[1], Y.shape[1]))
+        )
+        self._set_path(path, kernels, (first, second), (X.shape[1], Y.shape[1]))
         scores = self._scores_of(X, Y)
         self.correlations_ = correlations(*scores, self.center)
         self._gaps = np.abs(scores[0] - scores[1])
@@ -267,23 +265,14 @@ class SparseKernelCCA(SparseComponents):
         self,
         path: PairedPath,
         kernels: tuple[Kernel | None, Kernel | None],
-        points: list[Any],
+        points: tuple[Any, Any],
         n_features: tuple[int, int],
     ) -> None:
         """Find the canonical variates in the chosen subspaces."""
         weights, offsets = variates(
             path, self.center, float(self.alpha), int(self.n_components)
         )
-        projections = (
-            Projection(None if kernel is None else KernelOn(kernel, Z), w, offset)
-            for kernel, Z, w, offset in zip(
-                kernels, points, weights, offsets, strict=True
-            )
-        )
-        self._views = tuple(
-            FittedView(name, projection, path.atoms, n)
-            for name, projection, n in zip(NAMES, projections, n_features, strict=True)
-        )
+        self._views = fitted_views(path, kernels, points, n_features, weights, offsets)
         self.x_weights_, self.y_weights_ = weights
         self.n_components_ = len(self.x_weights_)
         self.path_, self.support_, self.n_support_ = path, path.atoms, len(path)
@@ -296,7 +285,7 @@ class SparseKernelCCA(SparseComponents):
         Parameters
         ----------
         n : int, optional
-            From 1 to ``n_support_``, which is meant if none is given.
+            From 1 to ``n_support_``, the default.
 
         Returns
         -------
@@ -315,7 +304,7 @@ class SparseKernelCCA(SparseComponents):
         model._set_path(
             self.path_.truncate(n),
             (first.kernel, second.kernel),
-            [self.x_support_vectors_[:n], self.y_support_vectors_[:n]],
+            (self.x_support_vectors_[:n], self.y_support_vectors_[:n]),
             (first.n_features, second.n_features),
         )
         return model
@@ -339,7 +328,7 @@ class SparseKernelCCA(SparseComponents):
             Variates of the first view; over the training rows their variance is 1,
             or with ``center=False`` their mean square.
         y_scores : ndarray of shape (n_samples, n_components)
-            Variates of the second view, if it was given. Both are frames if
+            Variates of the second view, if `y` is passed. Both are frames if
             ``set_output`` asks for them.
         """
         check_is_fitted(self, "x_weights_")

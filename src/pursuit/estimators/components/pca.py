@@ -70,7 +70,7 @@ class SparseKernelPCA(SparseComponents):
         kernel of :mod:`pursuit.kernels`, such as ``Polynomial(degree=2, coef0=1)``.
         "poly" has degree 3 and coef0 0, as in ``SVC``.
     gamma : float, {"median", "scale", "auto"} or None, default="median"
-        Inverse squared width of a kernel given by name,
+        Inverse squared width of a kernel that is a name,
         ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
         1 over the median squared distance of the training points; "scale" is that of
         SVC; "auto" and None are 1 / n_features.
@@ -102,7 +102,7 @@ class SparseKernelPCA(SparseComponents):
     random_state : int, RandomState instance or None, default=None
         Seed of the sample and of the candidates drawn. With None they are fixed.
     verbose : int or bool, default=0
-        Whether to show a progress bar. Ctrl-C ends the choice with the points found so
+        Whether to show a progress bar. Ctrl-C ends the choice with the points chosen so
         far and a warning.
 
     Attributes
@@ -288,7 +288,7 @@ class SparseKernelPCA(SparseComponents):
         Parameters
         ----------
         n : int, optional
-            From 1 to ``n_support_``, which is meant if none is given.
+            From 1 to ``n_support_``, the default.
 
         Returns
         -------

@@ -40,7 +40,7 @@ from ._user_densities import check_density, fit_density, held_out_scores, scores
 
 # Decimal digits of a loss, beyond which settings tie.
 _DIGITS = 12
-# A number of folds, or masks of given folds.
+# A number of folds, or the masks of users' folds.
 Folds = int | list[np.ndarray]
 
 

@@ -79,7 +79,7 @@ class LocalGaussianDensity(ScoredDensity):
         ``normalize=True``.
     search_ : list of dict
         Pairs compared by the search, with the mean log-density of left-out rows
-        (``score``); empty if both were given.
+        (``score``); empty if both are numbers.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str

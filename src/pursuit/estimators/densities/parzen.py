@@ -30,7 +30,7 @@ class ManifoldParzen(LocalGaussianMixture):
         Standard deviation sigma added in every direction. "auto" maximizes the
         leave-one-out likelihood.
     neighborhood : "hard", str, Kernel or callable, default="hard"
-        Weights of the neighbors. "hard" weights them equally. A kernel, given as in
+        Weights of the neighbors. "hard" weights them equally. A kernel, as in
         :func:`pursuit.kernels.as_kernel`, weights them by its values (eq. 13.3 of
         [2]_), usually with ``n_neighbors=None``.
     max_memory : int, str or None, default=None
@@ -80,10 +80,10 @@ class ManifoldParzen(LocalGaussianMixture):
 
     Leave-one-out is exact: a row is also taken out of the neighborhoods that it
     shaped, and the next neighbor takes its place. Equal rows are left out together.
-    Weights mean repeated rows: weight 2 is the same as the row twice. With a given
-    `n_neighbors`, neighbors are counted by weight, so that weight 0.5 is half a
-    neighbor: give weights as counts, not as shares. If a search chose the number, each
-    neighbor counts once, as in the search.
+    Weights mean repeated rows: weight 2 is the same as the row twice. If
+    `n_neighbors` is a number, neighbors are counted by weight, so that weight 0.5 is
+    half a neighbor: give weights as counts, not as shares. If a search chose the
+    number, each neighbor counts once, as in the search.
 
     Constant columns do not take part in a search. If rows lie exactly in planes of
     fewer dimensions, overall or around each point, the likelihood is unbounded as sigma
@@ -182,7 +182,7 @@ class ParzenWindows(LocalGaussianMixture):
         Value of sigma that was used.
     search_ : list of dict
         Values of ``bandwidth`` compared by the search, with the mean log-density of
-        left-out rows (``score``); empty if the bandwidth was given.
+        left-out rows (``score``); empty if `bandwidth` is a number.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str

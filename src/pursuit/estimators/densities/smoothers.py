@@ -69,9 +69,9 @@ class NadarayaWatson(RegressorMixin, _KernelEstimator):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="rbf"
-        Kernel, given as in :func:`pursuit.kernels.as_kernel`; it must not be negative.
+        Kernel, as in :func:`pursuit.kernels.as_kernel`; it must not be negative.
     gamma : float or {"loo", "median", "scale", "auto"}, default="loo"
-        Inverse squared width of a kernel given by name,
+        Inverse squared width of a kernel that is a name,
         ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "loo" takes
         the multiple of "median" with the lowest leave-one-out squared error.
     max_memory : int, str or None, default=None
@@ -233,9 +233,9 @@ class KernelCentroidClassifier(ClassifierMixin, _KernelEstimator):
     Parameters
     ----------
     kernel : str, Kernel or callable, default="rbf"
-        Kernel, given as in :func:`pursuit.kernels.as_kernel`.
+        Kernel, as in :func:`pursuit.kernels.as_kernel`.
     gamma : float or {"median", "scale", "auto"}, default="median"
-        Inverse squared width of a kernel given by name,
+        Inverse squared width of a kernel that is a name,
         ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower.
     max_memory : int, str or None, default=None
         Memory of a call for blocks of kernel values: bytes, or a text such as "1 GiB".

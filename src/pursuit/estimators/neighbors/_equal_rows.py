@@ -16,12 +16,12 @@ def rows_left_out_together(
 ) -> np.ndarray:
     """Return for each training row (n,) the set with which it is left out.
 
-    Equal rows form a set: otherwise a row would be its own neighbor through a copy. If
-    the data are categories, new points equal training rows anyway, and each row is left
-    out alone, as it is if all reference points are equal. The rules are those of
-    :mod:`pursuit.fitting.folds`: many rows that differ in their targets only are
-    categories, and of these, rows of equal targets are copies, unless there are too few
-    different targets to tell.
+    Equal rows form a set: otherwise a row would be left out while rows equal to it
+    remain as neighbors. If the data are categories, new points equal training rows
+    anyway, and each row is left out alone, as it is if all reference points are equal.
+    The rules are those of :mod:`pursuit.fitting.folds`: if many rows differ in their
+    targets only, the features are categories. Then rows of equal targets form a set,
+    unless the targets are categories too.
 
     Parameters
     ----------

@@ -5,7 +5,8 @@
 Needs usps.npz and mnist.npz (see pursuit.datasets).  USPS is smoothed as in Table 11.1;
 of MNIST the first 1500 test images are classified, or with --full all 10 000.  The
 search by class, the prediction and the exact distances are timed in turn, the best of
-three each; ratios are to the search.
+three each; ratios are to the search.  The prediction of one row is compared with the
+validation of its data and with scikit-learn's search.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sklearn.neighbors import (
 )
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils.validation import validate_data
 
 from pursuit import CKNNClassifier, HKNNClassifier, HKNNRegressor, datasets
 from pursuit.neighbors.tangents import ImageTangents
@@ -103,6 +105,29 @@ def speed(full: bool) -> None:
             )
 
 
+def one_row() -> None:
+    """Time predictions of one row, of 200 rows of two classes and 5 features."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(200) > 0).astype(int)
+    print("\n| one row, µs | validation | search | predict |\n|---|---|---|---|")
+    for model in (HKNNClassifier(), CKNNClassifier(), HKNNRegressor()):
+        model.fit(X, y)
+        finder = NearestNeighbors(n_neighbors=15).fit(X)
+        seconds = in_turn(
+            [
+                lambda m=model: [
+                    validate_data(m, X[:1], reset=False) for _ in range(100)
+                ],
+                lambda f=finder: [f.kneighbors(X[:1]) for _ in range(100)],
+                lambda m=model: [m.predict(X[:1]) for _ in range(100)],
+            ],
+            10,
+        )
+        figures = " | ".join(f"{1e4 * s:.0f}" for s in seconds)
+        print(f"| {type(model).__name__} | {figures} |", flush=True)
+
+
 def usps_errors() -> None:
     X, y, Xt, yt = load("usps", None)
     tangents = ImageTangents((16, 16))
@@ -166,6 +191,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="all of MNIST's test set")
     args = parser.parse_args()
     speed(args.full)
+    one_row()
     usps_errors()
     regression()
 

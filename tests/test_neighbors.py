@@ -28,6 +28,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from pursuit import CKNNClassifier, HKNNClassifier, HKNNRegressor, datasets
 from pursuit.neighbors import ImageTangents
+from pursuit.neighbors._hulls import hull_bounds, hull_distances
+from pursuit.neighbors._hyperplanes import hyperplane_bounds, hyperplane_distances
 
 CLASSIFIERS = [HKNNClassifier, CKNNClassifier]
 SETTINGS = [
@@ -400,6 +402,71 @@ def test_threads_and_blocks_do_not_matter(make, digits):
         model = make(5, **how).fit(X, y)
         np.testing.assert_allclose(model.distances(Xt), wanted.distances(Xt), atol=1e-9)
         np.testing.assert_array_equal(model.predict(Xt), wanted.predict(Xt))
+
+
+@pytest.mark.parametrize("make", [*CLASSIFIERS, HKNNRegressor])
+@pytest.mark.parametrize("n_features", [5, 20])
+def test_threads_share_a_search(make, n_features, rng):
+    """Trees, in few dimensions, and brute force."""
+    X, y = rng.standard_normal((400, n_features)), rng.integers(2, size=400)
+    points = rng.standard_normal((700, n_features))
+    one, two = (make(6, n_jobs=n).fit(X, y) for n in (1, 2))
+    np.testing.assert_array_equal(one.predict(points), two.predict(points))
+    kept = pickle.loads(pickle.dumps(two)).set_params(n_jobs=None)
+    np.testing.assert_array_equal(one.predict(points), kept.predict(points))
+
+
+@pytest.mark.parametrize("model", SETTINGS, ids=named)
+def test_one_row_is_as_among_others(model, digits):
+    X, y, Xt, _ = digits
+    model = clone(model).fit(X, y)
+    rows = range(0, 120, 12)
+    each = [model.predict(Xt[i : i + 1])[0] for i in rows]
+    np.testing.assert_array_equal(each, model.predict(Xt)[rows])
+    distances = np.concatenate([model.distances(Xt[i : i + 1]) for i in rows])
+    np.testing.assert_allclose(distances, model.distances(Xt)[rows], rtol=1e-9)
+
+
+@pytest.mark.parametrize("make", [*CLASSIFIERS, HKNNRegressor])
+def test_limits_are_those_of_the_call(make, digits):
+    X, y, Xt, _ = digits
+    model = make(5).fit(X, y)
+    wanted = model.predict(Xt)
+    np.testing.assert_array_equal(model.set_params(max_memory=1).predict(Xt), wanted)
+    with pytest.raises(ValueError, match="max_memory='much'"):
+        model.set_params(max_memory="much").predict(Xt)
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        model.set_params(max_memory=None, n_jobs=0).predict(Xt)
+
+
+def test_parameters_set_after_a_fit_wait_for_the_next(digits):
+    X, y, Xt, _ = digits
+    model = HKNNClassifier(3, tangents=ImageTangents((8, 8))).fit(X, y)
+    wanted = model.distances(Xt)
+    model.set_params(n_neighbors=9, penalty=7.0, n_components=1, tangents=None)
+    model.set_params(reference=[0], search=Squared())
+    np.testing.assert_array_equal(model.distances(Xt), wanted)
+
+
+@pytest.mark.parametrize(
+    "make, loops",
+    [
+        (HKNNClassifier, (hyperplane_distances, hyperplane_bounds)),
+        (CKNNClassifier, (hull_distances, hull_bounds)),
+    ],
+)
+def test_one_version_of_each_loop_is_compiled(make, loops, digits):
+    """Whatever the layout of the data: another version takes seconds."""
+    X, y, Xt, _ = digits
+    make(5).fit(X, y).predict(Xt)
+    versions = [len(loop.signatures) for loop in loops]
+    fixed = Xt.copy()
+    fixed.flags.writeable = False
+    model = make(5).fit(np.asfortranarray(X), y)
+    for points in (np.asfortranarray(Xt), fixed, Xt[::2], Xt.tolist(), Xt[:1]):
+        model.distances(points)
+        model.predict(points)
+    assert [len(loop.signatures) for loop in loops] == versions
 
 
 @pytest.mark.parametrize("make", CLASSIFIERS)

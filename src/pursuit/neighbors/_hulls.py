@@ -9,11 +9,10 @@ for points that enter.
 """
 
 import numpy as np
-from numba import njit
 
 from pursuit._fastmath import REORDER
 
-from ._vectors import add, copy, differences, dot, inner
+from ._vectors import add, copy, differences, dot, inlined, inner, loop
 
 # A point that would lower |v|² by less than this share of |p|² is round-off.
 _NOISE = 1e-15
@@ -96,7 +95,7 @@ def _combine(P, active, b, size, v):
     return float(dot(v, v))
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _lowest(P, n, v):
     """Return the point with the smallest product with ``v``, and that product."""
     lowest, entering = np.inf, 0
@@ -107,7 +106,7 @@ def _lowest(P, n, v):
     return entering, lowest
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
     """Continue from an active set until none of the first ``n`` points improves it.
 
@@ -145,7 +144,7 @@ def _descend(P, n, scale, limit, precision, size, active, b, G, L, u, v):
     return size, lower, upper
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _start(P, n, active, b, G, L):
     """Start with the first point alone; return the largest squared length."""
     scale = 0.0
@@ -157,7 +156,7 @@ def _start(P, n, active, b, G, L):
     return scale
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def hull_distances(R, X, index, count, wanted, out):
     """Write the squared distances of points to the hulls of their classes.
 
@@ -185,7 +184,7 @@ def hull_distances(R, X, index, count, wanted, out):
             )
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def hull_bounds(R, X, index, count, order, out, unit, precision):
     """Write bounds on the squared distances, tight enough to find the smallest.
 
@@ -215,7 +214,7 @@ def hull_bounds(R, X, index, count, order, out, unit, precision):
             limit = min(limit, upper)
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def hull_paths(R, X, index, count, out):
     """Write the squared distances for every number of neighbors, ``out`` (n, C, 1, K).
 

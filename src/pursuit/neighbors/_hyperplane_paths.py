@@ -6,12 +6,9 @@ numbers of neighbors.
 """
 
 import numpy as np
-from numba import njit
-
-from pursuit._fastmath import REORDER
 
 from ._hyperplanes import append, by_normal_equations, by_orthogonal_rows, center
-from ._vectors import copy, differences, dot, inner
+from ._vectors import copy, differences, dot, inlined, inner, loop
 
 # Penalties above this multiple of the largest squared length have the same effect, but
 # would make the closed form imprecise.
@@ -26,9 +23,11 @@ _NO_TANGENT, _NO_DIRECTION = 1e-12, 1e-14
 # The least penalty that makes weights unique: a share of the mean squared length, and a
 # number for points that all coincide, whose inverse is finite.
 _LEAST_SHARE, _LEAST = 1e-10, 1e-300
+# Share of its diagonal to which such weights round up a pivot.
+_LEAST_PIVOT = 1e-14
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@loop()
 def path(H, n, penalty, u, out):
     """Write the squared distance for the nearest 1, 2, ... n points, from one factor.
 
@@ -70,7 +69,7 @@ def _copy_block(A, n, H):
         copy(A[k, :n], H[k])
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def hyperplane_paths(R, X, index, count, out, penalties):
     """Write the squared distances for every number of neighbors and penalty.
 
@@ -98,7 +97,7 @@ def hyperplane_paths(R, X, index, count, out, penalties):
 # -- tangents ------------------------------------------------------------------------
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _forgive(P, n, tangents, penalty, H):
     """Subtract from the Gram matrix ``H`` of ``P`` the part along the tangents."""
     m = tangents.shape[0]
@@ -114,7 +113,7 @@ def _forgive(P, n, tangents, penalty, H):
                 H[k, i] -= C[k, j] * C[i, j] / (values[j] + penalty)
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def tangent_paths(R, X, index, count, spot, out, tangents, penalties):
     """Do what `hyperplane_paths` does for hyperplanes with tangents (u, m, d).
 
@@ -172,7 +171,7 @@ def _principal(P, n, n_components):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def component_distances(
     R, X, index, count, spot, out, tangents, penalties, n_components
 ):
@@ -205,7 +204,7 @@ def component_distances(
 # -- values --------------------------------------------------------------------------
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _reconstructed(H, n, penalty, Y, rows, u, w, out):
     """Write the values reconstructed from the nearest 1, 2, ... n points.
 
@@ -220,7 +219,7 @@ def _reconstructed(H, n, penalty, Y, rows, u, w, out):
             H[k, j] = (H[k, j] - dot(H[k, :j], H[j, :j])) / H[j, j]
         whole = H[k, k] + penalty
         rest = whole - dot(H[k, :k], H[k, :k])
-        H[k, k] = np.sqrt(max(rest, 1e-14 * whole))
+        H[k, k] = np.sqrt(max(rest, _LEAST_PIVOT * whole))
         u[k] = (1.0 - dot(H[k, :k], u[:k])) / H[k, k]
         total += u[k] * u[k]
         for t in range(T):
@@ -229,7 +228,7 @@ def _reconstructed(H, n, penalty, Y, rows, u, w, out):
             out[t, k] = sums[t] / total
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def reconstructions(R, X, index, count, out, Y, penalties):
     """Write the values reconstructed from the neighbors, for every K and penalty.
 

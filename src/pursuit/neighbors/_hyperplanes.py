@@ -11,11 +11,10 @@ costs no precision.
 """
 
 import numpy as np
-from numba import njit
 
 from pursuit._fastmath import REORDER
 
-from ._vectors import add, copy, differences, dot, inner
+from ._vectors import add, copy, differences, dot, inlined, inner, loop
 
 # If the penalty is below this share of the mean squared length of the rows, the normal
 # equations are too ill-conditioned, and the rows are orthogonalized instead.
@@ -51,7 +50,7 @@ def append(tangents, unit, P, n):
     return n + tangents.shape[0]
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def by_normal_equations(B, n, t, penalty, r):
     """Return the squared distance by a Cholesky factor, -1 if it would be imprecise."""
     A = np.dot(B[:n], B[:n].T)
@@ -74,7 +73,7 @@ def by_normal_equations(B, n, t, penalty, r):
     return dot(r, r) + penalty * size
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _cholesky_solve(A, n, a):
     """Solve ``A z = a`` in place, with the factor in the lower half of ``A``."""
     for k in range(n):
@@ -88,7 +87,7 @@ def _cholesky_solve(A, n, a):
             a[j] -= a[k] * A[k, j]
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def by_orthogonal_rows(B, n, t, penalty):
     """Return the squared distance by Gram-Schmidt on ``[B, sqrt(λ) I]``; any rank."""
     d = B.shape[1]
@@ -122,7 +121,7 @@ def by_orthogonal_rows(B, n, t, penalty):
     return 0.0 if squared <= _ZERO * longest else squared
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def hyperplane_distances(R, X, index, count, wanted, spot, out, tangents, penalty):
     """Write the squared distances of points to the hyperplanes of their classes.
 
@@ -159,7 +158,7 @@ def hyperplane_distances(R, X, index, count, wanted, spot, out, tangents, penalt
             out[i, c] = by_normal_equations(P, n, t, penalty, r)
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def orthogonal_distances(R, X, index, count, wanted, spot, out, tangents, penalty):
     """Write the squared distances under any penalty, also 0.
 
@@ -193,7 +192,7 @@ def orthogonal_distances(R, X, index, count, wanted, spot, out, tangents, penalt
 # -- bounds --------------------------------------------------------------------------
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _two_bounds(n, t, penalty, r, s, a):
     """Return bounds on the squared distance from ``a`` and ``s = B r - λ a``.
 
@@ -209,7 +208,7 @@ def _two_bounds(n, t, penalty, r, s, a):
     return rt * rt / bottom if bottom > 0.0 else 0.0, rr + penalty * walked
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _gradient(B, n, lam, r, a, s):
     """Write ``s = B r - λ a``; return its squared length."""
     total = B.dtype.type(0)
@@ -219,7 +218,7 @@ def _gradient(B, n, lam, r, a, s):
     return total
 
 
-@inner(fastmath=REORDER)
+@inlined()
 def _bounded(B, n, t, penalty, limit, precision, p, q, r, s, a):
     """Return lower and upper bounds on the squared distance, by conjugate gradients.
 
@@ -254,7 +253,7 @@ def _bounded(B, n, t, penalty, limit, precision, p, q, r, s, a):
     return lower, upper
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def hyperplane_bounds(
     R, X, index, count, order, spot, out, tangents, penalty, unit, precision
 ):

@@ -9,6 +9,11 @@ from pursuit._fastmath import REORDER
 # Decorator of functions that only compiled functions call: they need no wrappers for
 # Python and no files of their own in the cache, which would take time to compile.
 inner = partial(njit, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+# The same for functions that become part of the loop that calls them, so that they are
+# optimized once only. The loop's fastmath, which must be REORDER, applies to them.
+inlined = partial(inner, fastmath=REORDER, inline="always")
+# Decorator of such loops.
+loop = partial(njit, cache=True, nogil=True, fastmath=REORDER)
 
 
 @inner(fastmath=REORDER)

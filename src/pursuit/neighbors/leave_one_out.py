@@ -115,9 +115,9 @@ def temperature(
 ) -> float:
     """Return the T that maximizes the likelihood of softmax(log(shares) - score / T).
 
-    Shares (n, C) of equal scores are 1 if they are not given. One more point is added
-    that misses its class by the typical margin. Points without a finite score of their
-    own class are ignored. If no point has a margin, T is the typical score.
+    Shares (n, C) of equal scores are 1 by default. One more point is added that misses
+    its class by the typical margin. Points without a finite score of their class are
+    ignored. If no point has a margin, T is the typical score.
     """
     of_class = score[np.arange(len(score)), codes]
     is_known = np.isfinite(of_class)

@@ -79,13 +79,13 @@ class Scores:
 def winners(distance: np.ndarray, hoods: Neighborhoods) -> np.ndarray:
     """Return the classes (n, ...) that win by their distances (n, C, ...)."""
     shape = (*hoods.nearest.shape, *[1] * (distance.ndim - 2))
-    found = (distance + TIE_BREAK * hoods.nearest.reshape(shape)).argmin(axis=1)
+    winner = (distance + TIE_BREAK * hoods.nearest.reshape(shape)).argmin(axis=1)
     # Only few points, if any, need more than that.
     rows = in_doubt(hoods.nearest)
     if len(rows):
         scores = Scores.of(distance[rows], hoods.nearest[rows], hoods.votes[rows])
-        found[rows] = scores.winners()
-    return found
+        winner[rows] = scores.winners()
+    return winner
 
 
 def _leveled(

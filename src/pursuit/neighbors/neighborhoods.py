@@ -155,7 +155,7 @@ class GraphColumns:
         if np.any(count.sum(axis=1) == 0):
             raise ValueError(
                 "graph has rows without any reference point: every point needs at "
-                "least one neighbor beside itself and its copies."
+                "least one neighbor beside itself and rows equal to it."
             )
         sizes = np.bincount(self.codes[self.position >= 0], minlength=self.n_classes)
         return Neighborhoods(

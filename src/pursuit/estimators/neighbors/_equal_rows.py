@@ -15,9 +15,9 @@ def rows_left_out_together(
 ) -> np.ndarray:
     """Return for each training row (n,) the set with which it is left out.
 
-    Equal rows form a set: otherwise a row would be its own neighbor through a copy. If
-    the data are categories, new points equal training rows anyway, and each row is left
-    out alone, as it is if all reference points are equal.
+    Equal rows form a set: otherwise a row would be left out while rows equal to it
+    remain as neighbors. If the data are categories, new points equal training rows
+    anyway, and each row is left out alone, as it is if all reference points are equal.
 
     Parameters
     ----------

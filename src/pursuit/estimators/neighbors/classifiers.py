@@ -46,11 +46,11 @@ class HKNNClassifier(LocalSubspaceClassifier):
         :class:`pursuit.neighbors.ImageTangents`, or an array of shape
         (n_samples, m, d).
     reference : None, array-like or estimator, default=None
-        Training points to keep: all (None), the given indices or mask, or the support
-        points (``support_``) of a model such as SVC or KMPClassifier. A fitted model
-        must have been fitted to the same rows; an unfitted one, and so any clone of a
-        fitted one, is fitted to the data first. Under cross-validation, indices and
-        masks would mean other rows in every fold: give an unfitted model there.
+        Training points to keep: all (None), those of indices or of a mask, or the
+        support points (``support_``) of a model such as SVC or KMPClassifier. A fitted
+        model must have been fitted to the same rows; an unfitted one, and so any clone
+        of a fitted one, is fitted to the data first. Under cross-validation, indices
+        and masks would mean other rows in every fold: give an unfitted model there.
     search : object with ``fit`` and ``kneighbors``, or None, default=None
         Neighbor search; one copy is fitted to each class. None is scikit-learn's
         `NearestNeighbors`: trees in few dimensions, else brute force. An approximate
@@ -183,11 +183,11 @@ class CKNNClassifier(LocalSubspaceClassifier):
         Number K of neighbors in each class; smaller classes use all their points.
         ``"auto"`` takes the K (at most 80) with the fewest leave-one-out mistakes.
     reference : None, array-like or estimator, default=None
-        Training points to keep: all (None), the given indices or mask, or the support
-        points (``support_``) of a model such as SVC or KMPClassifier. A fitted model
-        must have been fitted to the same rows; an unfitted one, and so any clone of a
-        fitted one, is fitted to the data first. Under cross-validation, indices and
-        masks would mean other rows in every fold: give an unfitted model there.
+        Training points to keep: all (None), those of indices or of a mask, or the
+        support points (``support_``) of a model such as SVC or KMPClassifier. A fitted
+        model must have been fitted to the same rows; an unfitted one, and so any clone
+        of a fitted one, is fitted to the data first. Under cross-validation, indices
+        and masks would mean other rows in every fold: give an unfitted model there.
     search : object with ``fit`` and ``kneighbors``, or None, default=None
         Neighbor search; one copy is fitted to each class. None is scikit-learn's
         `NearestNeighbors`: trees in few dimensions, else brute force. An approximate

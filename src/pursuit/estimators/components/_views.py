@@ -16,7 +16,7 @@ from pursuit.components.pairs import PairedPath
 from pursuit.components.subspaces import Projection
 from pursuit.estimators._inputs import check_kind
 from pursuit.kernels import Kernel
-from pursuit.kernels.fixed import KernelOn
+from pursuit.kernels._base import KernelOn
 
 from ._settings import check_square_or_support
 

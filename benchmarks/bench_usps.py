@@ -51,7 +51,7 @@ def one_versus_rest(
     A = kernel(X)
     atoms = StoredAtoms(A)
     ones = np.ones(len(X))
-    gram = SharedGram(A, [ones])
+    gram = SharedGram(A, {0: ones})
     pursuits = [
         GramPursuit(
             atoms,

@@ -4,9 +4,9 @@
     python benchmarks/bench_defaults.py --methods none   # only the baseline
 
 Every method sees the same standardized training rows and is judged on the same test
-rows. The baseline is an SVC (or SVR) with a Gaussian kernel whose C, width (and
-epsilon) are chosen by 5-fold cross-validation; its results are kept as JSON files, so
-that candidates can be compared again and again at their own cost only. A candidate is
+rows. The baseline is an SVC (or SVR) with a Gaussian kernel; 5-fold cross-validation
+chooses its C, width (and epsilon). Its results are kept as JSON files, so that
+candidates can be compared again and again without fitting it anew. A candidate is
 fitted once, as it comes. The error is the test error rate, for regression the test
 mean squared error over the variance of the test targets. Every method has one thread.
 """
@@ -179,7 +179,7 @@ def baseline(problem: Problem, cache: Path | None) -> Result:
 
 
 def digest(problem: Problem) -> str:
-    """A short name of the rows, the scaling and the grid: what the result hangs on."""
+    """A short name of the rows, the scaling and the grid, which decide the result."""
     settings = json.dumps([grid(problem.plan), N_FOLDS])
     state = hashlib.sha256(settings.encode())
     for part in (problem.X_train, problem.y_train, problem.X_test, problem.y_test):

@@ -29,7 +29,6 @@ from pursuit.engine.gram_pursuit import GramPursuit
 from pursuit.engine.problem import Problem
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
-from pursuit.fitting.folds import make_folds
 from pursuit.kernels import Gaussian, median_gamma
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -59,7 +58,11 @@ def problem(y: np.ndarray, n_atoms: int, n_steps: int, **given: Any) -> Problem:
 
 
 def pursue(
-    A: np.ndarray, y: np.ndarray, n_steps: int, speculate: bool = True, **given: Any
+    A: np.ndarray,
+    y: np.ndarray,
+    n_steps: int,
+    speculate: bool | None = None,
+    **given: Any,
 ) -> tuple[np.ndarray, int]:
     """Return the chosen atoms and the number of passes over the dictionary."""
     atoms = StoredAtoms(A)
@@ -142,15 +145,16 @@ def against_no_speculation(n_rows: int, n_steps: int, dtype: Any) -> None:
 def against_passes(n_rows: int, n_steps: int) -> None:
     """Compare ten folds by inner products with ten folds by shared passes."""
     X, y = data(n_rows)
-    A, ones = dictionary(X, 1.0), np.ones(n_rows)
+    A, fold_of_row = dictionary(X, 1.0), np.random.default_rng(0).permutation(n_rows)
     problems = [
         replace(
             problem(y, n_rows, n_steps, alpha=1e-2),
             weight=np.where(fold, 0.0, 1.0),
             held_out=np.where(fold, 1.0, 0.0),
             candidates=~fold,
+            weighting=f,
         )
-        for fold in make_folds(X, y, ones, 10, 0, False)
+        for f, fold in enumerate(fold_of_row % 10 == f for f in range(10))
     ]
     passes, wanted = timed(lambda: folds_by_passes(A, problems), repeats=3)
     products, found = timed(lambda: folds_by_products(A, problems), repeats=3)
@@ -170,7 +174,7 @@ def folds_by_passes(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
 
 def folds_by_products(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
     atoms = StoredAtoms(A)
-    gram = SharedGram(A, [p.weight for p in problems])
+    gram = SharedGram(A, {p.weighting: p.weight for p in problems})
     pursuits = [GramPursuit(atoms, p, gram) for p in problems]
     run(atoms, pursuits)
     return np.array([p.chosen for p in pursuits])
@@ -183,7 +187,8 @@ def main() -> None:
     args = parser.parse_args()
     small, n_steps = (1000, 60) if args.small else (4000, 200)
     large, n_long = (2000, 100) if args.small else (12000, 300)
-    pursue(*warm_up(), n_steps=10)
+    for speculate in (True, False):
+        pursue(*warm_up(), n_steps=10, speculate=speculate)
     print("| against | setting | theirs | ours | ratio | choice |")
     print("|---|---|---|---|---|---|")
     if args.only in (None, "figure"):

@@ -77,14 +77,14 @@ def growth(name: str, values: list[int], settings: list[tuple[int, int, int]]) -
 
 
 def memory(n_rows: int, n_steps: int, budget: str, is_searched: bool) -> None:
-    given = (n_rows, n_steps, budget, is_searched)
-    found = subprocess.run(
-        [sys.executable, "-c", MEASURE, *map(str, given)],
+    arguments = (n_rows, n_steps, budget, is_searched)
+    process = subprocess.run(
+        [sys.executable, "-c", MEASURE, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=True,
     )
-    spent, peak, chosen = found.stdout.split()
+    spent, peak, chosen = process.stdout.split()
     search = "ten folds" if is_searched else "none"
     print(
         f"| {n_rows} | {n_steps} | {search} | {budget} | {float(peak):.0f} MiB | "

@@ -3,7 +3,7 @@
     python benchmarks/bench_rows.py [--rows 1000 3000 ...]
     python benchmarks/bench_rows.py --variants   # settings that save time, 3000 rows
 
-Friedman's first function, 10 features, noise 1 (of the variance, 0.960 can be
+Friedman's first function, 10 features, noise 1 (0.960 of the variance can be
 explained).  Every fit is a process of its own; peak memory is what it held above its
 start.  The SVR has the width of the median distance and C = 10: one fit, not tuned.
 Variants have one thread, and their times are seconds of the processor, which a busy
@@ -27,7 +27,7 @@ SVR = "SVR(C=10.0, gamma=median_gamma(X[:10_000]), cache_size=1000)"
 VARIANT_ROWS = (3_000,)
 VARIANTS = (
     "KMPRegressor()",
-    "KMPRegressor(cv=5)",
+    "KMPRegressor(selection=CrossValidation(5))",
     'KMPRegressor(gamma="median")',
     'KMPRegressor(gamma="median", alpha=0.01)',
     'KMPRegressor(selection="validation")',
@@ -42,6 +42,8 @@ from sklearn.datasets import make_friedman1
 from sklearn.svm import SVR
 from pursuit import KMPRegressor
 from pursuit.kernels import median_gamma
+from pursuit.methods import Redrawn
+from pursuit.selection import CrossValidation
 expression, rows, clock = sys.argv[1], int(sys.argv[2]), getattr(time, sys.argv[3])
 X, y = make_friedman1(rows + 10_000, noise=1.0, random_state=0)
 X, X_test, y, y_test = X[:rows], X[rows:], y[:rows], y[rows:]
@@ -61,14 +63,14 @@ print(fitted, len(model.support_), score, spent, more / 1024)
 
 def row(n_rows: int, expression: str, is_variant: bool = False) -> str:
     clock = "process_time" if is_variant else "perf_counter"
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", MEASURE, expression, str(n_rows), clock],
         env={**os.environ, "OMP_NUM_THREADS": "1"} if is_variant else None,
         capture_output=True,
         text=True,
         check=True,
     )
-    fitted, n_points, score, spent, more = map(float, found.stdout.split())
+    fitted, n_points, score, spent, more = map(float, process.stdout.split())
     label = "SVR" if expression == SVR else f"`{expression}`"
     return (
         f"| {n_rows} | {label} | {fitted:.1f} | {n_points:.0f} | {score:.4f} | "

@@ -261,6 +261,16 @@ def test_pursuits_that_share_passes_are_as_alone(engine):
     assert n_shared < atoms.n_passes / 4
 
 
+def test_weights_of_one_key_are_equal():
+    D, Y = matrices(digits_kernel)
+    atoms, base = atoms_of(D), problem_of(D, Y, 5)
+    other = replace(base, weight=weights(len(D)))
+    with pytest.raises(ValueError, match="Two weights have the key 0"):
+        run(atoms, [Pursuit(atoms, base), Pursuit(atoms, other)])
+    other = replace(other, weighting=1)
+    run(atoms, [Pursuit(atoms, base), Pursuit(atoms, other)])
+
+
 def test_a_finished_pursuit_is_left_alone():
     D, Y = matrices(random_matrix)
     atoms = atoms_of(D)

@@ -14,6 +14,9 @@ from ._fastmath import REORDER
 
 __all__ = ["REORDER", "compiled"]
 
+# What saves some of the compilation: no checks of divisors, no entry for C.
+_LEAN = {"error_model": "numpy", "no_cfunc_wrapper": True}
+
 # Seconds of compilation after which the user is told why the call takes so long.
 _LONG = 1.0
 
@@ -37,8 +40,8 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
     **options
         Options of :func:`numba.njit`, such as ``fastmath=REORDER``.
     """
-    how = {"error_model": "numpy", "no_cfunc_wrapper": True, **options}
-    decorate = njit(cache=True, nogil=True, **how)
+    how = {"cache": True, "nogil": True, **_LEAN, **options}
+    decorate = njit(**how)
     return decorate if function is None else decorate(function)
 
 
@@ -50,7 +53,7 @@ class _Notice(event.Listener):
 
     def __init__(self) -> None:
         self._depth, self._start, self._total = 0, 0.0, 0.0
-        self._is_told = False
+        self._is_ours = self._is_told = False
 
     def on_start(self, started: Any) -> None:
         """Start the clock, or tell the user."""

@@ -198,7 +198,7 @@ class Chooser:
             c -= alpha * total[:, among.atoms]
 
     def _is_placed(self, among: Candidates, j: int) -> bool:
-        """Place candidate ``j`` in the model, unless it turns out to be in the span."""
+        """Place candidate ``j`` in the model; return whether it is outside the span."""
         problem, model, k = self._problem, self._model, int(among.atoms[j])
         model.place(k, self._atoms.values(np.array([k]))[0])
         if not problem.is_orthogonal:

@@ -98,8 +98,8 @@ def update(
     for k in range(n_atoms):
         norm = norms[k]
         by = norm if by_norm else e[k]
-        found = gain(gains[k], e[k], norm, norm, by, tol, floor)
-        gains[k] = found if is_open[k] else 0.0
+        value = gain(gains[k], e[k], norm, norm, by, tol, floor)
+        gains[k] = value if is_open[k] else 0.0
 
 
 @compiled
@@ -119,8 +119,8 @@ def write_gains(
         total = 0.0
         for t in range(c.shape[0]):
             total += c[t, k] * c[t, k]
-        found = gain(total, e[k], norms[k], wholes[k], by[k], tol, floor)
-        gains[k] = found if is_open[k] else 0.0
+        value = gain(total, e[k], norms[k], wholes[k], by[k], tol, floor)
+        gains[k] = value if is_open[k] else 0.0
 
 
 @compiled

@@ -137,8 +137,10 @@ class GramPursuit(Steps):
         if self._scores is None:
             assert norms is not None
             deviations = partial(self.atoms.deviations, weight=self.problem.weight)
-            given = correlations, norms, float(self.errors[0, 0])
-            self._scores = Scores(self.problem, *given, deviations)
+            squared_y = float(self.errors[0, 0])
+            self._scores = Scores(
+                self.problem, correlations, norms, squared_y, deviations
+            )
             self._P[: self._offset] = correlations[len(self._R) :]
         if self.n_steps == self.problem.max_steps:
             self.stop_reason = "max_support"

@@ -16,7 +16,7 @@ _SHORTEST = 16
 
 # Values of `Image.blur`, the second divided by the length of an image that is shorter
 # than the atoms.
-_BLUR, _FOLDED_BLUR = 1e-3, 100.0
+_BLUR, _SHORT_BLUR = 1e-3, 100.0
 
 # Largest integer for the values of a vector: sums of 2048 products with 8-bit integers
 # fit 32 bits.
@@ -62,22 +62,23 @@ class Image:
     @property
     def blur(self) -> float:
         """Share of an atom's squared norm below which its image is only noise."""
-        return _BLUR if self._is_whole else max(_BLUR, _FOLDED_BLUR / self._Z.shape[1])
+        return _BLUR if self._is_whole else max(_BLUR, _SHORT_BLUR / self._Z.shape[1])
 
     def add(self, part: slice, A: np.ndarray) -> None:
         """Add the atoms ``part``, which are the rows of ``A``."""
-        _quantize(self._folded(A), self._Z[part], self._scale[part])
+        _quantize(self._shortened(A), self._Z[part], self._scale[part])
 
-    def _folded(self, A: np.ndarray) -> np.ndarray:
+    def _shortened(self, A: np.ndarray) -> np.ndarray:
+        """Return the atoms in as many numbers as the image has."""
         if self._is_whole:
             return A
-        folded = np.zeros((len(A), self._Z.shape[1]))
-        _fold(A, self._signs, folded)
-        return folded
+        short = np.zeros((len(A), self._Z.shape[1]))
+        _fold(A, self._signs, short)
+        return short
 
     def rounded(self, v: np.ndarray) -> tuple[np.ndarray, float]:
         """Return a vector as integers, and their unit."""
-        v = self._folded(v[None])[0]
+        v = self._shortened(v[None])[0]
         whole = np.empty(len(v), dtype=np.int16)
         return whole, _round_to(v, _LARGEST, whole)
 

@@ -92,8 +92,7 @@ class Pursuit(DirectionSteps):
     def _begin_candidates(self, first: np.ndarray, norms: np.ndarray) -> None:
         """Initialize the scores from the first correlations and the squared norms."""
         deviations = partial(self.atoms.deviations, weight=self.problem.weight)
-        given = first, norms, self._squared_y
-        self._scores = Scores(self.problem, *given, deviations)
+        self._scores = Scores(self.problem, first, norms, self._squared_y, deviations)
         # The first image is that of the whole atoms.
         self._imaged = norms
         n_known = len(self.Q) if self.problem.is_orthogonal else self._offset
@@ -114,7 +113,7 @@ class Pursuit(DirectionSteps):
         if not self._started:
             first = np.concatenate([self.R, self.Q[: self._offset]])
             return first[:, rows] * self.problem.weight
-        return self._foresee()
+        return self._foresee() if self._speculate else self._next_direction()
 
     def advance(
         self, correlations: np.ndarray, norms: np.ndarray | None = None
@@ -139,6 +138,13 @@ class Pursuit(DirectionSteps):
         wanted = 2 * n if n_taken == n else (n + n_taken) // 2
         self._n_ahead = min(max(wanted, _FEWEST), MOST)
 
+    def _next_direction(self) -> np.ndarray:
+        """Write the direction of the next step; return it times the weights."""
+        k, b = self._scores.best(), self._basis_size
+        self._foreseen = [k]
+        self._write_direction(k, b)
+        return (self.Q[b] * self._w)[None, : self.atoms.n_rows]
+
     # -- foreseeing ----------------------------------------------------------------
 
     def _foresee(self) -> np.ndarray:
@@ -146,7 +152,7 @@ class Pursuit(DirectionSteps):
         problem, b = self.problem, self._basis_size
         ahead = Foresight(
             self.atoms,
-            self._fit_image() if self._speculate else None,
+            self._fit_image(),
             problem,
             self._scores,
             self._w,

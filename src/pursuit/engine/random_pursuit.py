@@ -63,12 +63,12 @@ class RandomPursuit(DirectionSteps):
         if not len(drawn):
             self.stop_reason = self._why_none()
             return
-        found = self._best_of(drawn)
-        if found is None:
+        best = self._best_of(drawn)
+        if best is None:
             # None of the atoms drawn adds anything: do not draw them again.
             self._left[drawn] = False
             return
-        self._take(*found)
+        self._take(*best)
 
     def _take(
         self, k: int, u: np.ndarray, h: np.ndarray, squared: float, gain: float

@@ -63,7 +63,6 @@ def _run(
 ) -> None:
     active = [p for p in pursuits if p.stop_reason is None]
     norms = _initial_norms(atoms, active)
-    is_first = True
     while active:
         # For little work, switching threads costs more than it saves.
         propose_each = atoms.pool.each if active[0].work > _MUCH_WORK else map
@@ -71,12 +70,12 @@ def _run(
         vectors = np.concatenate(wanted)
         answers = atoms.correlate(vectors) if len(vectors) else vectors
         start = 0
-        for p, own in zip(active, wanted, strict=True):
-            needs_norms = is_first and p.needs_norms
-            known = norms[p.problem.weighting] if needs_norms else None
-            p.advance(answers[start : start + len(own)], known)
-            start += len(own)
-        is_first = False
+        for p, some in zip(active, wanted, strict=True):
+            known = norms.get(p.problem.weighting) if p.needs_norms else None
+            p.advance(answers[start : start + len(some)], known)
+            start += len(some)
+        # Only the first round needs them.
+        norms = {}
         watch(pursuits)
         active = [p for p in active if p.stop_reason is None]
 
@@ -90,6 +89,9 @@ def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndar
     weights = {p.problem.weighting: p.problem.weight for p in pursuits}
     if not weights:
         return {}
+    for p in pursuits:
+        if not np.array_equal(p.problem.weight, weights[p.problem.weighting]):
+            raise ValueError(f"Two weights have the key {p.problem.weighting}.")
     needs_image = any(p.needs_image for p in pursuits)
     norms = atoms.squared_norms(np.array(list(weights.values())), needs_image)
     if not np.isfinite(norms).all():

@@ -58,15 +58,15 @@ def look_at_outputs(kind, parameters, Y, F, weight, losses, descent, second):
     n_targets = Y.shape[0]
     p = np.empty(n_targets)
     for i in range(Y.shape[1]):
-        top, chosen, total = -np.inf, 0.0, 0.0
+        top, true, total = -np.inf, 0.0, 0.0
         for t in range(n_targets):
             top = max(top, F[t, i])
         for t in range(n_targets):
             p[t] = math.exp(F[t, i] - top)
             total += p[t]
             if Y[t, i] > 0:
-                chosen += F[t, i] - top
-        losses[i] = (math.log(total) - chosen) / _LOG2
+                true += F[t, i] - top
+        losses[i] = (math.log(total) - true) / _LOG2
         half = 0.5 * weight[i] / _LOG2
         root = math.sqrt(half)
         for t in range(n_targets):

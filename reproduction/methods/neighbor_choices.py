@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from pursuit._limits import Limits
-from pursuit._memory import budget
+from pursuit._limits import Limits, budget
 from pursuit._threads import allowed_threads
 from pursuit.neighbors.leave_one_out import Table, error_table
 from pursuit.neighbors.queries import Blocks, Reference

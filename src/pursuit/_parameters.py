@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 # Types of whole numbers.
 WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
-# The square of a number that is not 0, but below this, underflows.
-SMALLEST_TO_SQUARE = 1e-140
-# Stands in for 0 where a quotient needs a positive divisor.
-SMALLEST_POSITIVE = 1e-300
 
 
 def is_number(value: Any) -> bool:
@@ -165,44 +160,3 @@ def whole_between(name: str, value: Any, least: int, most: int, what: str) -> in
     raise ValueError(
         f"{name}={value!r} must be a whole number from {least} to {most}, {what}."
     )
-
-
-def check_scale(X: Any, name: str = "X") -> None:
-    """Raise a ValueError if squared distances of training rows over- or underflow.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        Finite values.
-    name : str
-        Name of X in the error message.
-    """
-    check_squares(X, name)
-    spread = _spread(X)
-    if 0 < spread < SMALLEST_TO_SQUARE:
-        raise ValueError(
-            f"{name} varies by {spread:.3g} at most, whose square underflows: scale it "
-            "up, for the fit and for predictions."
-        )
-
-
-def check_squares(X: Any, name: str = "X") -> None:
-    """Raise a ValueError if squared distances between such rows overflow.
-
-    New rows cannot be checked for underflow: they may be equal, or a single one.
-    """
-    values = X.data if sparse.issparse(X) else X
-    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
-    if largest > np.sqrt(np.finfo(np.float64).max / (16 * X.shape[1])):
-        raise ValueError(
-            f"{name} holds values up to {largest:.3g}, whose squares overflow: scale "
-            "it down, for the fit and for predictions."
-        )
-
-
-def _spread(X: Any) -> float:
-    """Return the largest range of a feature."""
-    if sparse.issparse(X):
-        return float((X.max(axis=0) - X.min(axis=0)).max())
-    with np.errstate(over="ignore"):  # float32
-        return float(np.ptp(X, axis=0).max())

@@ -3,18 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from ._frames import Framer
+from ._ranges import SMALLEST_WEIGHT
 from ._rows import distinct_rows, row_digests
 
 # Added to the seed of the folds, which is smaller, to get another seed for priorities.
 _PRIORITIES = 1 << 32
 
-# Sums of values with smaller weights underflow.
-_SMALLEST_WEIGHT = 1e-120
+
+@dataclass(frozen=True)
+class Framer:
+    """Turn arrays into frames with the original column names, in the same library.
+
+    Attributes
+    ----------
+    library : {"pandas", "polars"}
+    names : tuple of str
+        Names of all columns.
+    """
+
+    library: str
+    names: tuple[str, ...]
+
+    def __call__(self, X: np.ndarray) -> Any:
+        """Return the frame whose columns are those of X (n, d)."""
+        library: Any = import_module(self.library)
+        if self.library == "pandas":
+            return library.DataFrame(X, columns=list(self.names))
+        return library.DataFrame(np.asarray(X), schema=list(self.names), orient="row")
+
+
+def framer(X: Any, names: Any) -> Framer | None:
+    """Return the `Framer` for arrays made from X; None if X is no frame.
+
+    ``names`` are the column names that scikit-learn found, None if there are none.
+    """
+    library = type(X).__module__.partition(".")[0]
+    if names is None or library not in ("pandas", "polars"):
+        return None
+    return Framer(library, tuple(map(str, names)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +128,7 @@ class Sample:
         ``how`` are further attributes.
         """
         weight = np.ones(X.shape[0]) if weight is None else weight
-        if weight.max() < _SMALLEST_WEIGHT:
+        if weight.max() < SMALLEST_WEIGHT:
             raise ValueError(
                 f"sample_weight has values up to {weight.max():.3g} only, whose "
                 "products underflow: scale them up."

@@ -114,12 +114,12 @@ def check_rule(rule: BoundRule, is_class: bool, n_outputs: int) -> None:
     """Raise a ValueError unless the bound applies to such models."""
     if rule.kind not in KINDS:
         known = ", ".join(map(repr, KINDS))
-        raise ValueError(f"bound={rule.kind!r} is not known: choose one of {known}.")
+        raise ValueError(f"kind={rule.kind!r} is not known: choose one of {known}.")
     if rule.kind != "vc" and not is_class:
-        raise ValueError(f"bound={rule.kind!r} is about classifiers: use 'vc'.")
+        raise ValueError(f"kind={rule.kind!r} is about classifiers: use 'vc'.")
     if rule.kind == "vc" and n_outputs > 1:
         raise ValueError(
-            f"bound='vc' is about one output, not {n_outputs}: use 'finite-class' or "
+            f"kind='vc' is about one output, not {n_outputs}: use 'finite-class' or "
             "'mdl' for classes, or a model for each output."
         )
     if rule.alpha is not None:

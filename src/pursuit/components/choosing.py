@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._interrupts import is_repeated, plain_interrupts
-from pursuit._memory import amount
+from pursuit._limits import amount
 from pursuit._progress import Progress
 from pursuit._threads import one_blas_thread
 from pursuit._warnings import warn

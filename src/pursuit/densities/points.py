@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pursuit._ranges import LARGEST_TO_SQUARE
 from pursuit._rows import distinct_rows, row_digests
 from pursuit.kernels.distances import paired_rows, squared_distances
 
@@ -20,7 +21,7 @@ EXTREME = 1e100
 # Largest width whose square can be divided by, and the inverse of the smallest.
 WIDEST = 1e125
 # Largest coordinate of a query at which the density is not set to 0.
-LARGEST_COORDINATE = 1e150
+LARGEST_COORDINATE = LARGEST_TO_SQUARE
 # Least mass, relative to the largest, that is divided by.
 LEAST_MASS = 1e-100
 # Sum of exponentials below which some of them, rounded to 0, may be missed.

@@ -8,14 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import (
-    check_choice,
-    check_scale,
-    is_number,
-    positive_number,
-    whole_number,
-)
+from pursuit._parameters import check_choice, is_number, positive_number, whole_number
 from pursuit._progress import Progress
+from pursuit._ranges import LARGEST_FINITE, SMALLEST_POSITIVE, check_scale
 from pursuit._rows import distinct_rows, row_digests
 from pursuit._threads import allowed_threads, deal
 from pursuit.functions import Functions, VariedGaussians
@@ -37,8 +32,6 @@ _NEAR = 0.1
 _ROUNDED = 1.0 + 1e-9
 # Number of centers whose distances each thread holds at a time.
 _CENTERS = 32
-# Range of gamma in which products do not overflow.
-_BOUNDS = 1e-300, 1e300
 
 
 class AdaptiveGaussian(Dictionary):
@@ -158,7 +151,7 @@ class AdaptiveGaussian(Dictionary):
         n_draws = int(self.n_subsets) if is_stochastic else 0
         limit = np.uint64(min(self.subset_size * 2.0**64, 2.0**64 - 2048))
         ends = [float(end) * median for end in self.gamma_range]
-        low, high = np.clip(ends, *_BOUNDS)
+        low, high = np.clip(ends, SMALLEST_POSITIVE, LARGEST_FINITE)
         reach = self._reach(sample)
         left, right = paired_rows(X[rows], X[seen])
         weight, Y = sample.seen[seen], np.ascontiguousarray(sample.Y[:, seen])

@@ -12,10 +12,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from pursuit._frames import Framer
 from pursuit._parameters import WHOLE, check_flag, whole_number
 from pursuit.functions import Columns, Functions, Monomials, Outputs, as_columns, join
-from pursuit.sample import Sample
+from pursuit.sample import Framer, Sample
 
 from ._base import Dictionary
 

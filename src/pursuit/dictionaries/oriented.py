@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._memory import amount
+from pursuit._limits import amount
 from pursuit._parameters import whole_number
+from pursuit._ranges import LARGEST_TO_SQUARE
 from pursuit._rows import distinct_rows
 from pursuit.functions import Functions, OrientedGaussianFunctions
 from pursuit.sample import Sample
@@ -18,7 +19,6 @@ from .kernel_based import widths_to_compare
 
 # Numbers in a block while the directions are computed: 32 MiB of float64.
 _BLOCK = 1 << 22
-_LARGEST = 1e150
 
 
 class OrientedGaussians(Dictionary):
@@ -110,7 +110,7 @@ class OrientedGaussians(Dictionary):
                 _, s, Vt = np.linalg.svd(delta, full_matrices=False)
                 directions[part] = Vt[:, :r].transpose(0, 2, 1)
                 # Limit the variance, so that sums do not overflow.
-                variances[part] = np.minimum(s[:, :r], _LARGEST) ** 2 / k
+                variances[part] = np.minimum(s[:, :r], LARGEST_TO_SQUARE) ** 2 / k
         return directions, variances
 
 

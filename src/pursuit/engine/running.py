@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pursuit._interrupts import is_repeated, plain_interrupts
-from pursuit._memory import return_freed_memory
+from pursuit._limits import return_freed_memory
 from pursuit._threads import one_blas_thread
 
 from ._loops import SMALLEST

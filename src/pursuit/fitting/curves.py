@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._interrupts import Interrupted
-from pursuit._parameters import SMALLEST_POSITIVE
+from pursuit._ranges import SMALLEST_POSITIVE
 from pursuit.engine.problem import Problem, Steps
 from pursuit.engine.running import run
 

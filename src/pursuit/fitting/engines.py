@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._memory import amount
+from pursuit._limits import amount
 from pursuit.engine.atoms import Atoms
 from pursuit.engine.gram import Gram, OwnGrams, SharedGram
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE, GramPursuit

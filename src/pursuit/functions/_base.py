@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._memory import amount
+from pursuit._limits import amount
 from pursuit._rows import row_digests
 from pursuit.engine.atoms import Atoms, ComputedAtoms, Evaluate, StoredAtoms
 from pursuit.engine.image import image_size

@@ -20,11 +20,11 @@ from numba import njit
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
+from pursuit._ranges import LARGEST_TO_SQUARE
+
 # A distance below this fraction of |x|² + |z|² has lost three or more digits to
 # cancellation and is recomputed.
 CANCELLED = 1e-3
-# A coordinate of the mean above this may overflow when it is subtracted.
-_LARGEST_CENTER = 1e150
 # Number of pairs of sparse rows recomputed at a time.
 _PAIRS = 1024
 
@@ -76,10 +76,10 @@ def rows_of(points: Any) -> Rows:
 
 
 def center_of(Y: np.ndarray) -> np.ndarray:
-    """Return the mean of dense rows, 0 in coordinates where it is too large."""
+    """Return the mean of dense rows, 0 where subtracting it may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         center = Y.mean(axis=0) if len(Y) else np.zeros(Y.shape[1])
-    return np.where(np.abs(center) < _LARGEST_CENTER, center, 0.0)
+    return np.where(np.abs(center) < LARGEST_TO_SQUARE, center, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

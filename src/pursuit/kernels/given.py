@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pursuit._parameters import check_scale, is_word, positive_number
+from pursuit._parameters import is_word, positive_number
+from pursuit._ranges import check_scale
 
 from ._base import Kernel, as_points
 from .dot_products import Cosine, Linear, Polynomial, Sigmoid

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from pursuit._quantiles import lower_quantile
+from pursuit._ranges import LARGEST_FINITE
 from pursuit._rows import exact_digests
 
 from .distances import absolute_distances, paired_rows, squared_distances
@@ -95,7 +96,7 @@ def _finite_inverse(value: float, unit: float, power: int) -> float:
         inverse = np.float64(1.0) / value
         for _ in range(power):
             inverse = inverse / unit
-    return float(np.clip(inverse, np.finfo(np.float64).tiny, 1e300))
+    return float(np.clip(inverse, np.finfo(np.float64).tiny, LARGEST_FINITE))
 
 
 def _weighted_rows(X: Any, sample_weight: Any) -> tuple[Any, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from pursuit._memory import budget
+from pursuit._limits import budget
 from pursuit._parameters import (
     check_verbose,
     is_number,

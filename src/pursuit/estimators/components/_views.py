@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from pursuit._parameters import check_squares
+from pursuit._ranges import check_squares
 from pursuit.components.pairs import PairedPath
 from pursuit.components.subspaces import Projection
-from pursuit.estimators._inputs import check_kind
+from pursuit.estimators._validation import check_kind
 from pursuit.kernels import Kernel
 from pursuit.kernels._base import KernelOn
 

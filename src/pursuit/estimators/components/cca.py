@@ -22,7 +22,7 @@ from pursuit._parameters import (
 )
 from pursuit.components.choosing import REASONS, choose_pairs
 from pursuit.components.pairs import PairedPath, correlations, variates
-from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._validation import validate_data
 from pursuit.kernels import Kernel
 from pursuit.kernels.given import is_precomputed
 

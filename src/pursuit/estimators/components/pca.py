@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from pursuit._parameters import (
     WHOLE,
     check_flag,
-    check_squares,
     is_number,
     is_whole,
     is_word,
@@ -22,6 +21,7 @@ from pursuit._parameters import (
     whole_between,
     whole_number,
 )
+from pursuit._ranges import check_squares
 from pursuit.components.choosing import (
     REASONS,
     Stop,
@@ -33,7 +33,7 @@ from pursuit.components.choosing import (
 )
 from pursuit.components.preimages import has_preimages, preimages
 from pursuit.components.subspaces import Projection, SubspacePath
-from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._validation import validate_data
 from pursuit.kernels import Kernel
 from pursuit.kernels._base import KernelOn
 from pursuit.kernels.given import is_precomputed

@@ -9,18 +9,17 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import (
-    check_scale,
     check_verbose,
     is_word,
     positive_number,
     random_numbers,
     whole_number,
 )
+from pursuit._ranges import check_scale
 from pursuit.densities.mixtures import Mixture, MixtureSettings, fit_mixture
 from pursuit.densities.points import DistinctRows
 from pursuit.densities.widths import grid_octaves
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._weights import check_sample_weight
+from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.kernels import Kernel, as_kernel
 
 from ._scored import ScoredDensity, check_bandwidth

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._limits import Limits
 from pursuit.densities.points import Coordinates
-from pursuit.estimators._inputs import validate_data
+from pursuit.estimators._validation import validate_data
 
 
 class ScoredDensity(DensityMixin, BaseEstimator):

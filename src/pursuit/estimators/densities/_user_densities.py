@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from pursuit._frames import Framer
 from pursuit.fitting.folds import make_folds
+from pursuit.sample import Framer
 
 from ._scored import ScoredDensity
 

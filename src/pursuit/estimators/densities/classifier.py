@@ -15,7 +15,6 @@ from sklearn.base import (
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._frames import Framer, framer
 from pursuit._parameters import (
     check_choice,
     check_classes,
@@ -31,10 +30,13 @@ from pursuit.densities.posteriors import (
     error_rate,
     log_posteriors,
 )
-from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._splits import among, partition
-from pursuit.estimators._targets import class_codes
-from pursuit.estimators._weights import check_sample_weight
+from pursuit.estimators._validation import (
+    check_sample_weight,
+    class_codes,
+    validate_data,
+)
+from pursuit.sample import Framer, framer
 
 from ._user_densities import check_density, fit_density, held_out_scores, scores
 

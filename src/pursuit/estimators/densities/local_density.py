@@ -20,8 +20,7 @@ from pursuit._warnings import warn
 from pursuit.densities.points import DistinctRows
 from pursuit.densities.pointwise_densities import fit_pointwise
 from pursuit.densities.widths import grid_octaves
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._weights import check_sample_weight
+from pursuit.estimators._validation import check_sample_weight, validate_data
 
 from ._scored import ScoredDensity, check_bandwidth
 

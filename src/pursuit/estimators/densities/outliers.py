@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._frames import framer
 from pursuit._parameters import probability
 from pursuit._quantiles import lower_quantile
-from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._splits import among, partition
-from pursuit.estimators._weights import check_sample_weight
+from pursuit.estimators._validation import check_sample_weight, validate_data
+from pursuit.sample import framer
 
 from ._user_densities import check_density, fit_density, held_out_scores, scores
 

@@ -8,13 +8,17 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._memory import budget
-from pursuit._parameters import check_classes, check_squares, is_word
+from pursuit._limits import budget
+from pursuit._parameters import check_classes, is_word
+from pursuit._ranges import check_squares
 from pursuit.densities.smoothing import ClassMeans, LeftOutRows, Smoother
-from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._removed import RemovedParameters
-from pursuit.estimators._targets import as_numbers, class_codes
-from pursuit.estimators._weights import check_sample_weight
+from pursuit.estimators._validation import (
+    as_numbers,
+    check_sample_weight,
+    class_codes,
+    validate_data,
+)
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import bound_to, check_given
 

@@ -12,7 +12,6 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._frames import framer
 from pursuit._parameters import whole_between
 from pursuit.bounds import BoundCurve
 from pursuit.bounds.paths import (
@@ -24,9 +23,8 @@ from pursuit.bounds.paths import (
     positions_of,
 )
 from pursuit.engine.problem import Steps
-from pursuit.estimators._inputs import validate_data
 from pursuit.estimators._removed import RemovedParameters
-from pursuit.estimators._weights import check_sample_weight
+from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.expansions import Expansion, values_of
 from pursuit.fitting import REASONS, fit
 from pursuit.fitting.plan import Plan
@@ -35,7 +33,7 @@ from pursuit.kernels import Linear
 from pursuit.losses import Loss, as_loss
 from pursuit.losses.laws import check_on_targets
 from pursuit.path import Path, SeparatePaths, join
-from pursuit.sample import Sample
+from pursuit.sample import Sample, framer
 
 from .callbacks import CallbackSupport, StepReporter
 from .empty import tell_why_empty

@@ -10,10 +10,10 @@ from sklearn.base import ClassifierMixin
 
 from pursuit._parameters import check_choice
 from pursuit.estimators._available import available_unless
-from pursuit.estimators._targets import class_codes
-from pursuit.estimators._weights import (
+from pursuit.estimators._validation import (
     check_sample_weight,
     check_weighted_classes,
+    class_codes,
     class_weights,
 )
 from pursuit.losses import Logistic, is_named

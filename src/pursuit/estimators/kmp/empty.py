@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pursuit._parameters import SMALLEST_TO_SQUARE
+from pursuit._ranges import SMALLEST_TO_SQUARE
 from pursuit._warnings import warn
 from pursuit.fitting import Fit
 from pursuit.functions import Functions

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._parameters import SMALLEST_POSITIVE, WHOLE, is_word
+from pursuit._parameters import WHOLE, is_word
 from pursuit._quantiles import lower_quantile
+from pursuit._ranges import SMALLEST_POSITIVE
 from pursuit._rows import row_digests
 from pursuit.bounds.paths import check_rule
 from pursuit.dictionaries import Dictionary

@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import check_array
 
-from pursuit.estimators._targets import as_numbers, check_target_scale, n_targets
-from pursuit.estimators._weights import check_sample_weight
+from pursuit.estimators._validation import (
+    as_numbers,
+    check_sample_weight,
+    check_target_scale,
+    n_targets,
+)
 from pursuit.losses import Poisson, is_named
 from pursuit.selection import is_bounded
 
@@ -258,7 +263,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):
 
     def _encoded(self, y: Any) -> np.ndarray:
         """Return targets (T, n) as the fit sees them."""
-        Y = np.asarray(y, dtype=np.float64)
+        Y = check_array(
+            as_numbers(y), ensure_2d=False, dtype=np.float64, input_name="y"
+        )
         return np.ascontiguousarray(Y.reshape(len(Y), -1).T)
 
     @property

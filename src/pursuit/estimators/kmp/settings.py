@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._memory import budget
+from pursuit._limits import budget
 from pursuit._parameters import (
     WHOLE,
     check_flag,

@@ -11,8 +11,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from pursuit._limits import Limits
-from pursuit._memory import budget
+from pursuit._limits import Limits, budget
 from pursuit._parameters import (
     check_verbose,
     is_number,

@@ -10,10 +10,10 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._parameters import check_classes, check_scale, check_squares
+from pursuit._parameters import check_classes
+from pursuit._ranges import check_scale, check_squares
 from pursuit.estimators._available import available_unless
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._targets import class_codes
+from pursuit.estimators._validation import class_codes, validate_data
 from pursuit.neighbors.models import NearestSubspace, Scores
 from pursuit.neighbors.neighborhoods import Find
 from pursuit.neighbors.queries import Blocks, Reference

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._parameters import check_scale, check_squares, whole_number
-from pursuit.estimators._inputs import validate_data
-from pursuit.estimators._targets import as_numbers
+from pursuit._parameters import whole_number
+from pursuit._ranges import check_scale, check_squares
+from pursuit.estimators._validation import as_numbers, validate_data
 from pursuit.neighbors.leave_one_out import Table, squared_error_table
 from pursuit.neighbors.models import Reconstruction
 from pursuit.neighbors.neighborhoods import LeftOut

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from naming import named
 
-from pursuit import _memory
-from pursuit._memory import amount, budget
+from pursuit import _limits
+from pursuit._limits import amount, budget
 
 
 @pytest.mark.parametrize(
@@ -80,22 +80,22 @@ def test_none_on_a_machine_that_does_not_tell(monkeypatch, error):
     def unknown(name):
         raise error
 
-    monkeypatch.setattr(_memory.os, "sysconf", unknown)
+    monkeypatch.setattr(_limits.os, "sysconf", unknown)
     assert budget(None) == 1 << 30
 
 
 def test_none_is_half_of_what_is_free(monkeypatch):
     pages = {"SC_AVPHYS_PAGES": 1 << 20, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr(_memory.os, "sysconf", pages.__getitem__)
+    monkeypatch.setattr(_limits.os, "sysconf", pages.__getitem__)
     assert budget(None) == 1 << 31
 
 
 def test_freed_memory_goes_back_where_the_c_library_can(monkeypatch):
     asked = []
     library = SimpleNamespace(malloc_trim=asked.append)
-    monkeypatch.setattr(_memory, "_c_library", lambda: library)
-    _memory.return_freed_memory()
+    monkeypatch.setattr(_limits, "_c_library", lambda: library)
+    _limits.return_freed_memory()
     assert asked == [0]
     for library in (SimpleNamespace(), None):
-        monkeypatch.setattr(_memory, "_c_library", lambda library=library: library)
-        _memory.return_freed_memory()
+        monkeypatch.setattr(_limits, "_c_library", lambda library=library: library)
+        _limits.return_freed_memory()

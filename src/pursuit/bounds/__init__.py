@@ -6,7 +6,8 @@ training rows, under the assumptions stated in its docstring. The result is a
 it is vacuous (``is_vacuous``). Vacuous values are returned unchanged: their curve
 along a path may still show where to stop.
 
-``path_.bound(...)`` of a fitted model computes a bound from its path.
+``KMPClassifier.bound(X, y)`` and ``SparseKernelPCA``'s ``path_.bound()`` compute bounds
+of fitted models at every size.
 """
 
 from ._bound import Bound, BoundCurve

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pursuit._parameters import is_word
+from pursuit._removed import RemovedParameters
 from pursuit.functions import Functions, KernelFunctions, VariedGaussians, join
 from pursuit.kernels import Gaussian, Kernel, as_kernel
 from pursuit.kernels.given import bound_to, check_given, is_precomputed
@@ -49,7 +50,7 @@ def widths_to_compare(kernel: Any, gamma: Any, sample: Sample) -> list[Kernel]:
 # -- dictionaries ------------------------------------------------------------------
 
 
-class OneKernel(Dictionary):
+class OneKernel(RemovedParameters, Dictionary):
     """Functions k(., z) of one kernel on some points z.
 
     Parameters
@@ -66,6 +67,11 @@ class OneKernel(Dictionary):
     n_centers : int, optional
         Number of points for "random" and "kmeans".
     """
+
+    _removed: ClassVar[dict[str, str]] = {
+        "degree": "kernel=Polynomial(degree=...)",
+        "coef0": "kernel=Polynomial(coef0=...) or kernel=Sigmoid(coef0=...)",
+    }
 
     def __init__(
         self,

@@ -124,12 +124,12 @@ class LossModel:
     def add(self, k: int) -> None:
         """Add atom ``k``, which was placed last, and optimize the coefficients.
 
-        All of them are optimized every ``backfit_every`` steps, otherwise those of the
+        All of them are optimized every ``refit_every`` steps, otherwise those of the
         atom and the constant.
         """
         problem, basis, b = self._problem, self.basis, self.size + 1
         n = len(self.atoms) + 1
-        if problem.is_orthogonal and n % problem.backfit_every == 0:
+        if problem.is_orthogonal and n % problem.refit_every == 0:
             self._refit(basis.Q[:b], basis.tri)
         else:
             places = [0] * self._offset + [b - 1]

@@ -43,7 +43,7 @@ class Problem:
         An atom whose squared norm outside the span is below ``tol`` times its
         squared norm counts as dependent and is skipped.
     loss : Loss
-    backfit_every : int
+    refit_every : int
         Number of steps from one optimization of all coefficients to the next.
     weighting : int
         Key of ``weight``: problems with the same key have the same weights, so that
@@ -60,7 +60,7 @@ class Problem:
     max_steps: int = 100
     tol: float = 1e-14
     loss: Loss = field(default_factory=Squared)
-    backfit_every: int = 1
+    refit_every: int = 1
     weighting: int = 0
 
     @property
@@ -77,7 +77,7 @@ class Problem:
     def is_least_squares(self) -> bool:
         """Whether :class:`.Pursuit` can solve the problem."""
         return self.loss.has_closed_form and (
-            self.backfit_every == 1 or not self.is_orthogonal
+            self.refit_every == 1 or not self.is_orthogonal
         )
 
     @property

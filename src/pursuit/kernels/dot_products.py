@@ -60,7 +60,8 @@ class Polynomial(DotProduct):
     ----------
     degree : positive int
     gamma : positive float or {"median", "scale", "auto"}
-        Factor of the product; rules as in `Gaussian`.
+        Factor of the product; rules as in `Gaussian`. In the KMP estimators it may also
+        be "cv".
     coef0 : float
         Constant term.
     """

@@ -16,9 +16,9 @@ from pursuit._parameters import (
     row_count,
     whole_number,
 )
+from pursuit._removed import RemovedParameters
 from pursuit._rows import STRIDE, mixed, row_digests
 from pursuit.components.choosing import Choosing
-from pursuit.estimators._removed import RemovedParameters
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import (
     TRIAL_ROWS,

@@ -90,7 +90,7 @@ class SparseKernelPCA(SparseComponents):
     n_candidates : int or None, default=None
         Number of candidates drawn anew at each step; 59 find one of the best 5 % with
         95 % certainty. None takes all, for the exact choice. (The KMP estimators draw
-        theirs once, unless ``redraw_candidates=True``.)
+        theirs once, unless ``n_candidates=Redrawn(59)``.)
     tol : float, default=1e-10
         A row whose squared distance from the span of the chosen ones is below this
         share of ``k(x, x)`` counts as inside; at least 1e-13, for rounding. One below

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from pursuit._limits import budget
 from pursuit._parameters import check_classes, is_word
 from pursuit._ranges import check_squares
+from pursuit._removed import RemovedParameters
 from pursuit.densities.smoothing import ClassMeans, LeftOutRows, Smoother
-from pursuit.estimators._removed import RemovedParameters
 from pursuit.estimators._validation import (
     as_numbers,
     check_sample_weight,

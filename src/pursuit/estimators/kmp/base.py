@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import whole_between
+from pursuit._removed import RemovedParameters
 from pursuit.bounds import BoundCurve
 from pursuit.bounds.paths import (
     BoundRule,
@@ -23,7 +24,6 @@ from pursuit.bounds.paths import (
     positions_of,
 )
 from pursuit.engine.problem import Steps
-from pursuit.estimators._removed import RemovedParameters
 from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.expansions import Expansion, values_of
 from pursuit.fitting import REASONS, fit

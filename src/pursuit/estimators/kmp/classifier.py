@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
 
 from pursuit._parameters import check_choice
 from pursuit.estimators._available import available_unless
@@ -185,7 +186,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     Notes
     -----
     Classes are coded as -1 and +1. Sizes, widths and ridges are compared by the loss,
-    which is less noisy than the number of errors, unless `scoring` says otherwise.
+    which is less noisy than the number of errors, unless the selection has a
+    `scoring`.
     :meth:`predict_proba` is available only with losses that give probabilities, such
     as "logistic".
 
@@ -425,7 +427,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
 
     def _encoded(self, y: Any) -> np.ndarray:
         """Return targets (T, n) as the fit sees them."""
-        y = np.asarray(y)
+        y = column_or_1d(y)
         codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
         if np.any(self.classes_[codes] != y):
             raise ValueError("y holds classes that the model was not fitted to.")

@@ -84,7 +84,7 @@ def make_plan(
             max_steps=settings.max_steps(n_distinct, n_atoms),
             tol=float(settings.method.tol),
             loss=loss,
-            backfit_every=int(settings.method.refit_every),
+            refit_every=int(settings.method.refit_every),
         ),
         folds=_folds(selection, sample, grid, groups),
         selection=selection,

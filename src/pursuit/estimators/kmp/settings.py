@@ -37,15 +37,18 @@ AUTO_CANDIDATES, AUTO_VALUES = 10_000, 5 * 10**8
 # Successors of the parameters that became parts of components.
 REMOVED = {
     "degree": "kernel=Polynomial(degree=...) of pursuit.kernels",
-    "coef0": "kernel=Polynomial(coef0=...) of pursuit.kernels",
+    "coef0": "kernel=Polynomial(coef0=...) or Sigmoid(coef0=...) of pursuit.kernels",
     "backfit_every": "method=PreFitting(refit_every=...) of pursuit.methods",
     "tol": "method=PreFitting(tol=...) of pursuit.methods",
     "redraw_candidates": "n_candidates=Redrawn(59) of pursuit.methods",
-    "cv": "selection=CrossValidation(n_folds=...) of pursuit.selection",
-    "scoring": "selection=CrossValidation(scoring=...) of pursuit.selection",
+    "cv": "selection=CrossValidation(n_folds=...), or another selection with n_folds, of "
+    "pursuit.selection",
+    "scoring": "selection=CrossValidation(scoring=...) or Validation(scoring=...) of "
+    "pursuit.selection",
     "size_tolerance": "selection=CrossValidation(tolerance=...) of pursuit.selection",
     "validation_fraction": "selection=Validation(fraction=...) of pursuit.selection",
-    "patience": "selection=Validation(patience=...) of pursuit.selection",
+    "patience": "selection=Validation(patience=...), or LeaveOneOut or MinimalBound, of "
+    "pursuit.selection",
     "bound": "selection=MinimalBound(kind=...) of pursuit.selection",
     "bound_alpha": "selection=MinimalBound(alpha=...) of pursuit.selection",
     "delta": "selection=MinimalBound(delta=...) of pursuit.selection",

@@ -628,7 +628,7 @@ def test_interrupt_without_a_step_or_twice(X, n_steps, is_second, monkeypatch):
     def step(self):
         if self.n_steps == n_steps:
             if is_second:
-                _interrupts.is_repeated()
+                _interrupts._is_repeated()
             raise KeyboardInterrupt
         return original(self)
 

@@ -27,7 +27,7 @@ class Interrupted(KeyboardInterrupt):
         self.partial = partial
 
 
-def is_repeated() -> bool:
+def _is_repeated() -> bool:
     """Record an interrupt, and return whether another one came shortly before."""
     now = time.monotonic()
     before, _latest[0] = _latest[0], now
@@ -51,20 +51,6 @@ def single_interrupts() -> Iterator[None]:
             cause = cause.__cause__ or cause.__context__
         if not isinstance(cause, KeyboardInterrupt):
             raise
-        if is_repeated():
+        if _is_repeated():
             raise KeyboardInterrupt from None
         raise Interrupted from None
-
-
-@contextmanager
-def plain_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt for what a compiled function makes of one."""
-    try:
-        yield
-    except SystemError as error:
-        cause: BaseException | None = error
-        while isinstance(cause, SystemError):
-            cause = cause.__cause__ or cause.__context__
-        if isinstance(cause, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        raise

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._interrupts import is_repeated, plain_interrupts
+from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._limits import amount
 from pursuit._progress import Progress
 from pursuit._threads import one_blas_thread
@@ -143,16 +143,16 @@ class Choosing:
         show: Callable[[], None],
     ) -> str:
         try:
-            with one_blas_thread(), plain_interrupts():
+            with one_blas_thread(), single_interrupts():
                 while choice.n_steps < self.max_steps:
                     show()
                     if (reason := stop()) is not None:
                         return reason
                     if not choice.step():
                         return "exhausted"
-        except KeyboardInterrupt:
-            # A second interrupt ends the caller too; without a step there is no model.
-            if is_repeated() or not choice.n_steps:
+        except Interrupted:
+            # Without a step there is no model.
+            if not choice.n_steps:
                 raise
             return "interrupted"
         return "max_support"

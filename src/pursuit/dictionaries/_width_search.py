@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from pursuit._fastmath import REORDER
+from pursuit._compiling import REORDER
 from pursuit._rows import STRIDE, mixed
 from pursuit.kernels.exponential import exp_nonpositive
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pursuit._interrupts import is_repeated, plain_interrupts
+from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._limits import return_freed_memory
 from pursuit._threads import one_blas_thread
 
@@ -47,13 +47,11 @@ def run(
     """
     return_freed_memory()
     try:
-        with one_blas_thread(), plain_interrupts():
+        with one_blas_thread(), single_interrupts():
             _run(atoms, pursuits, watch or (lambda _: None))
-    except KeyboardInterrupt:
+    except Interrupted:
         for p in pursuits:
             p.stop_reason = p.stop_reason or "interrupted"
-        if is_repeated():
-            raise
 
 
 def _run(

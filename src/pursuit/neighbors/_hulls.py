@@ -10,7 +10,7 @@ for points that enter.
 
 import numpy as np
 
-from pursuit._fastmath import REORDER
+from pursuit._compiling import REORDER
 
 from ._vectors import add, copy, differences, dot, inlined, inner, loop
 

@@ -12,7 +12,7 @@ costs no precision.
 
 import numpy as np
 
-from pursuit._fastmath import REORDER
+from pursuit._compiling import REORDER
 
 from ._vectors import add, copy, differences, dot, inlined, inner, loop
 

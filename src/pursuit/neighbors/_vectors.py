@@ -4,7 +4,7 @@ from functools import partial
 
 from numba import njit
 
-from pursuit._fastmath import REORDER
+from pursuit._compiling import REORDER
 
 # Decorator of functions that only compiled functions call: they need no wrappers for
 # Python and no files of their own in the cache, which would take time to compile.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 
 from pursuit._limits import budget
 from pursuit._parameters import (
@@ -110,7 +110,11 @@ def bound_kernel(kernel: Any, gamma: Any, X: Any, view: str = "X") -> Kernel | N
             )
         _check_symmetric(X[:TRIAL_ROWS, :TRIAL_ROWS], kernel)
         return None
-    bound = bound_to(as_kernel(kernel, gamma), X, name=view)
+    described = as_kernel(kernel, gamma)
+    if isinstance(kernel, str) and hasattr(described, "coef0"):
+        # The default of KernelPCA.
+        described = clone(described).set_params(coef0=1.0)
+    bound = bound_to(described, X, name=view)
     if not bound.symmetric:
         _check_symmetric(bound(X[:TRIAL_ROWS]), kernel)
     return bound

@@ -68,7 +68,7 @@ class SparseKernelPCA(SparseComponents):
         Positive semi-definite kernel: a name ("rbf", "poly", "linear", "laplacian",
         "cosine", "precomputed"), a callable ``k(X, Y)`` that returns a matrix, or a
         kernel of :mod:`pursuit.kernels`, such as ``Polynomial(degree=2, coef0=1)``.
-        "poly" has degree 3 and coef0 0, as in ``SVC``.
+        "poly" has degree 3 and coef0 1, as in ``KernelPCA``.
     gamma : float, {"median", "scale", "auto"} or None, default="median"
         Inverse squared width of a kernel that is a name,
         ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is

@@ -41,13 +41,13 @@ REMOVED = {
     "backfit_every": "method=PreFitting(refit_every=...) of pursuit.methods",
     "tol": "method=PreFitting(tol=...) of pursuit.methods",
     "redraw_candidates": "n_candidates=Redrawn(59) of pursuit.methods",
-    "cv": "selection=CrossValidation(n_folds=...), or another selection with n_folds, of "
+    "cv": "selection=CrossValidation(n_folds=...), or n_folds of another selection, of "
     "pursuit.selection",
     "scoring": "selection=CrossValidation(scoring=...) or Validation(scoring=...) of "
     "pursuit.selection",
     "size_tolerance": "selection=CrossValidation(tolerance=...) of pursuit.selection",
     "validation_fraction": "selection=Validation(fraction=...) of pursuit.selection",
-    "patience": "selection=Validation(patience=...), or LeaveOneOut or MinimalBound, of "
+    "patience": "selection=Validation(patience=...), LeaveOneOut or MinimalBound of "
     "pursuit.selection",
     "bound": "selection=MinimalBound(kind=...) of pursuit.selection",
     "bound_alpha": "selection=MinimalBound(alpha=...) of pursuit.selection",

@@ -3,12 +3,12 @@ Where a bound would stop a regression
 =====================================
 
 Theorem 3 of "Theory of matching pursuit" bounds the share of new points whose error
-exceeds a given alpha, at every size of a path. Its values are vacuous at a few hundred
-points, but the place of its minimum has been proposed as the place to stop (Figure 2
-there, where it sits at the lowest test error, after 17 points). Here too it comes after
-some 17 points, while the test error goes on falling, if slowly. No constant and no
-ridge, as there; Boston's housing data where they are to be had, 450 rows to fit and 56
-to test, else scikit-learn's diabetes data.
+exceeds a given alpha, at every size of a path. The bound is vacuous at a few hundred
+points, but the paper proposes to stop at its minimum (Figure 2, where the minimum is at
+the lowest test error, after 17 points). Here too the minimum comes after some 17
+points, but the test error goes on falling slowly. The model has no constant and no
+ridge, as in the paper. The data are Boston's housing data if they are available, 450
+rows to fit and 56 to test, otherwise scikit-learn's diabetes data.
 """
 
 import matplotlib.pyplot as plt
@@ -34,15 +34,16 @@ def housing():
 
 def curves(X, y, alpha, width, n):
     """Return test errors and Theorem 3 at sizes 1, 2, ..."""
+    A, b = X[:n], y[:n]
     model = KMPRegressor(
         gamma=median_gamma(X) / width,
         alpha=0.0,
         selection=None,
         max_support=80,
         fit_intercept=False,
-    ).fit(X[:n], y[:n])
+    ).fit(A, b)
     errors = [np.mean((f - y[n:]) ** 2) for f in model.staged_predict(X[n:])]
-    return np.array(errors), np.asarray(model.path_.bound("vc", alpha=alpha))[1:]
+    return np.array(errors), np.asarray(model.bound(A, b, "vc", alpha=alpha))[1:]
 
 
 # %%

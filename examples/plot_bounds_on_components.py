@@ -2,11 +2,12 @@
 How many components a bound picks
 =================================
 
-Sparse kernel PCA is a compression scheme: its subspace is told by the chosen points
-alone. Hussain and Shawe-Taylor bound the residual of new points by that, and compare
-with a bound by the eigenvalues of the kernel matrix (Figure 1 of "Theory of matching
-pursuit"). On the right are 1000 points of 450 dimensions, 50 of them strong; on the
-left Boston's housing data, where they are to be had, else scikit-learn's diabetes data.
+Sparse kernel PCA is a compression scheme: the chosen points alone determine its
+subspace. Hussain and Shawe-Taylor use this to bound the residual of new points, and
+compare with a bound by the eigenvalues of the kernel matrix (Figure 1 of "Theory of
+matching pursuit"). The left panel shows Boston's housing data if they are available,
+otherwise scikit-learn's diabetes data; the right one 1000 points of 450 dimensions, 50
+of them strong.
 """
 
 import matplotlib.pyplot as plt
@@ -23,14 +24,14 @@ def curves(kernel, X, X_new, n):
     model = SparseKernelPCA(n, kernel=kernel, center=False, subsample=None).fit(X)
     sizes = np.arange(1, model.n_support_ + 1)
     residual = [model.truncate(t).reconstruction_error(X_new).mean() for t in sizes]
-    # The bounds are the lowest of these terms so far: where that is shows better so.
+    # The bounds are the lowest of these terms so far; the terms show where that is.
     compression = model.path_.bound().terms[1:]
     eigenvalues = bounds.kpca_curve(kernel(X), model.n_support_).terms[1:]
     return sizes, residual, compression, eigenvalues
 
 
 def housing():
-    """Standardised inputs, 450 rows to fit and the rest to test."""
+    """Standardized inputs, 450 rows to fit and the rest to test."""
     name = "Boston" if "boston" in datasets.available() else "diabetes"
     X = datasets.load("boston").data if name == "Boston" else load_diabetes().data
     X = scale(X)[np.random.default_rng(0).permutation(len(X))]
@@ -49,11 +50,12 @@ def toy():
 
 # %%
 # The compression bound is lower, and its minimum comes close to the number of strong
-# dimensions; the other's term for the dimension outweighs its residual early on.
+# dimensions. In the other bound, the term for the dimension outweighs the residual
+# early on.
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-for axes, (name, found) in zip(panels, [housing(), toy()], strict=True):
-    sizes, residual, compression, eigenvalues = found
+for axes, (name, shown) in zip(panels, [housing(), toy()], strict=True):
+    sizes, residual, compression, eigenvalues = shown
     axes.plot(sizes, residual, color="black", label="residual of new points")
     axes.plot(sizes, compression, color="tab:blue", label="compression bound")
     axes.plot(sizes, eigenvalues, color="tab:red", label="bound by eigenvalues")

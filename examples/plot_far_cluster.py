@@ -3,11 +3,11 @@ A far cluster
 =============
 
 Least squares wants every point of a class at the same distance from the boundary. A
-cluster that is far away, though on the right side, is too right for it: the boundary
-turns towards the cluster until points near it are on the wrong side. A support vector
-machine does not see points beyond its margin, and neither does a pursuit with a loss
-that levels off for large margins, such as "squared-tanh". The kernel is the dot
-product, so that the boundaries are lines; mistakes are circled.
+cluster that is far away, though on the right side, has too large a margin: the boundary
+turns towards the cluster until points near the boundary are on the wrong side. A
+support vector machine does not see points beyond its margin, and neither does a pursuit
+with a loss that levels off for large margins, such as "squared-tanh". The kernel is the
+dot product, so that the boundaries are lines; mistakes are circled.
 """
 
 import matplotlib.pyplot as plt

@@ -2,11 +2,11 @@
 Losses of the margin
 ====================
 
-The margin of a point is m = y f(x): positive where the class is right, and the larger,
-the surer. All losses punish negative margins. They differ in two places: squared loss
-also punishes margins above 1, points that are right and far from the boundary; and
-those with tanh level off on the left, so that no point, however wrong, can outweigh
-many others.
+The margin of a point is m = y f(x). It is positive if the class is right, and larger if
+the model is surer. All losses punish negative margins. They differ in two places: the
+squared loss also punishes margins above 1, of points that are right and far from the
+boundary; the losses with tanh level off on the left, so that no point, however wrong,
+can outweigh many others.
 """
 
 import matplotlib.pyplot as plt
@@ -43,6 +43,6 @@ figure.legend(*values.get_legend_handles_labels(), loc="outside right")
 plt.show()
 
 # %%
-# What a pursuit follows is the pull, minus the derivative: it takes the place of the
-# residual. Least squares pulls points back that are too far on their own side. Dashed
-# losses are not convex.
+# A pursuit follows the pull, which is minus the derivative of the loss: it takes the
+# place of the residual. Least squares pulls back points that are far on the right side.
+# Dashed losses are not convex.

@@ -4,9 +4,9 @@ A density along a spiral
 
 Parzen windows put the same round Gaussian on every training point. Where the data lie
 near a curve, the sum is bumpy along it and too wide across it. Manifold Parzen windows
-shape each Gaussian by the point's neighbors, so that it lies along the curve. Shaded
-is where the density is above one, as in Figure 13.2 of Vincent's thesis; both widths
-are chosen by leave-one-out likelihood.
+shape each Gaussian by the point's neighbors, so that it lies along the curve. The
+density is above one in the shaded area, as in Figure 13.2 of Vincent's thesis. The
+leave-one-out likelihood chooses both widths.
 """
 
 import matplotlib.pyplot as plt
@@ -43,7 +43,7 @@ for column, (name, model) in zip(panels.T, models.items(), strict=True):
 plt.show()
 
 # %%
-# Every setting that the search compared is kept.
+# ``search_`` keeps every setting that the search compared.
 
 figure, axes = plt.subplots(figsize=(5, 3.2), layout="constrained")
 table = models["Manifold Parzen windows"].search_

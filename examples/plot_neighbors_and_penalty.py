@@ -4,8 +4,8 @@ Errors against the number of neighbors, for several penalties
 
 Figure 11.3 of the thesis, on the digits that scikit-learn ships. Without a penalty the
 hyperplanes of many neighbors hold nearly everything, and the error rises with K; with
-weight decay it does not, nor with convex hulls. (It falls again where all planes hold
-the point and ties go to the nearest neighbor.) The curves are leave-one-out errors,
+weight decay, or with convex hulls, it does not. (It falls again if all planes hold the
+point and ties go to the nearest neighbor.) The curves are leave-one-out errors,
 which ``"auto"`` computes for every K at once and keeps in ``loo_table_``.
 """
 

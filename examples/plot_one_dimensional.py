@@ -3,7 +3,7 @@ A curve from a few points
 =========================
 
 Kernel matching pursuit adds one Gaussian at a time, centered on a training point, and
-after each keeps the best coefficients for all of them. One fit holds the models of
+then optimizes the coefficients of all Gaussians. One fit holds the models of
 every size; cross-validation chooses among them.
 """
 

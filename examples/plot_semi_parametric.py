@@ -2,9 +2,9 @@
 Semi-parametric models: features beside kernels
 ===============================================
 
-Kernels fade where there are no data: beyond them, a model of Gaussians goes back to its
-constant. Where a trend is known to go on, put the feature itself into the dictionary.
-The pursuit then takes it first, and Gaussians for what is left.
+Gaussian kernels fade to zero beyond the data, so a model of Gaussians goes back to its
+constant there. If you know that a trend goes on, put the feature itself into the
+dictionary. The pursuit then takes the feature first, and Gaussians for the remainder.
 """
 
 import matplotlib.pyplot as plt

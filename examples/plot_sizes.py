@@ -2,12 +2,12 @@
 Every size from one fit
 =======================
 
-A fit holds the models of every size up to where it stopped.
-:class:`~pursuit.inspection.PathDisplay` draws what each of them is worth: on the left
-the held-out errors by which cross-validation chose the size, on the right the accuracy
-on test data. Dotted lines mark the chosen size, the smallest within 1 % of the lowest
-held-out loss. Errors are flat there: a much smaller model is often almost as good, and
-``truncate`` returns it without another fit.
+A fit holds the models of every size up to the end of its path.
+:class:`~pursuit.inspection.PathDisplay` draws how good each of them is. The left panel
+shows the held-out errors by which cross-validation chose the size, the right one the
+accuracy on training and test data. Dotted lines mark the chosen size, the smallest
+within 1 % of the lowest held-out loss. Errors are flat there: a much smaller model is
+often almost as good, and ``truncate`` returns it without another fit.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 Several widths in one dictionary
 ================================
 
-A smooth trend with three sharp bumps. One width must be narrow enough for the bumps,
-and then the trend takes many narrow functions. With seventeen widths on each point in
-one dictionary, the pursuit takes wide functions for the trend and narrow ones for the
-bumps.
+The target is a smooth trend with three sharp bumps. A single width must be narrow
+enough for the bumps, and then the trend takes many narrow functions. With seventeen
+widths on each point in one dictionary, the pursuit takes wide functions for the trend
+and narrow ones for the bumps.
 """
 
 import matplotlib.pyplot as plt
@@ -39,7 +39,7 @@ def fitted(multiples):
 
 
 single = [fitted([m]) for m in octaves]
-best_model, best = min(single, key=lambda found: found[1].min())
+best_model, best = min(single, key=lambda fit: fit[1].min())
 model, many = fitted(octaves)
 n_best = best.argmin() + 1
 n_many = np.argmax(many <= best.min()) + 1

@@ -2,9 +2,9 @@
 What two views have in common
 =============================
 
-Two views of the same hidden angle: a noisy circle that it runs round twice, and a noisy
-parabola. No line in either correlates them well; sparse kernel CCA finds a function of
-each view that does, from 30 pairs of training points.
+Two views show the same hidden angle: a noisy circle, which the angle runs round twice,
+and a noisy parabola. No linear functions of the views correlate well. Sparse kernel CCA
+finds functions that do, from 30 pairs of training points.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ models = {
 }
 
 # %%
-# The variates of new points, colored by the angle that neither method was shown.
+# The colors of the new points show the angle, which neither method saw.
 
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
 for axes, (name, model) in zip(panels, models.items(), strict=True):

@@ -207,16 +207,17 @@ def bound_and_test(order: int, width: float, alpha: float) -> dict[str, Any]:
     There is neither a constant nor a ridge, as in the paper.
     """
     X, y = rows_of(order)
+    A, b = X[:N_TRAIN], y[:N_TRAIN]
     model = KMPRegressor(
         gamma=median_gamma(X) / width,
         alpha=0.0,
         selection=None,
         max_support=N_STEPS,
         fit_intercept=False,
-    ).fit(X[:N_TRAIN], y[:N_TRAIN])
+    ).fit(A, b)
     stages = model.staged_predict(X[N_TRAIN:])
     test = [float(np.mean((f - y[N_TRAIN:]) ** 2)) for f in stages]
-    bound = np.asarray(model.path_.bound("vc", alpha=alpha))[1:]
+    bound = np.asarray(model.bound(A, b, "vc", alpha=alpha))[1:]
     return {"test": np.round(test, 4).tolist(), "bound": np.round(bound, 5).tolist()}
 
 

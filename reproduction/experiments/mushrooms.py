@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from pursuit import KMPClassifier, datasets
+from pursuit.selection import CrossValidation
 from reproduction.experiment import Experiment, Report, Row, Task
 from reproduction.methods import rivals
 from reproduction.protocols.splits import mean_and_error, resampled_t_test
@@ -103,9 +104,7 @@ def one_rival(size: int, repeat: int, method: str) -> dict[str, Any]:
 def _pursuit(X: np.ndarray, y: np.ndarray) -> Any:
     return KMPClassifier(
         alpha=0.0,
-        cv=N_FOLDS,
-        scoring="accuracy",
-        size_tolerance=0.0,
+        selection=CrossValidation(N_FOLDS, tolerance=0.0, scoring="accuracy"),
         max_support=MAX_SUPPORT,
         random_state=0,
     ).fit(X, y)

@@ -1,15 +1,18 @@
 """Adapted widths against a search by hand, and what may be learned from."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import reference
 
 from pursuit import KMPClassifier, KMPRegressor
-from pursuit._rows import distinct_rows, row_digests
+from pursuit._rows import row_digests
 from pursuit.dictionaries import AdaptiveGaussian, Sample
 from pursuit.dictionaries._width_search import _is_drawn
 from pursuit.fitting.folds import hold_out
 from pursuit.kernels.widths import median_gamma, quantile_gamma
+from pursuit.selection import CrossValidation
 
 FAST = {"alpha": 1e-3, "selection": None, "max_support": 8}
 
@@ -23,16 +26,17 @@ def data():
 
 
 def sample_of(X, labels=None, Y=None, weight=None, fit_intercept=True):
-    weight = np.ones(len(X)) if weight is None else weight
+    classes = codes = None
+    if labels is not None:
+        classes, codes = np.unique(labels, return_inverse=True)
     if Y is None:
-        Y = np.where(labels == np.unique(labels)[:, None], 1.0, -1.0)
-    return Sample(
-        X=X,
-        Y=Y,
-        labels=labels,
-        weight=weight,
-        seen=weight,
-        rows=distinct_rows(X, weight)[0],
+        Y = np.where(labels == classes[:, None], 1.0, -1.0)
+    return Sample.of(
+        X,
+        Y,
+        weight,
+        classes=classes,
+        codes=codes,
         feature_names=("a", "b"),
         fit_intercept=fit_intercept,
         memory=1 << 20,
@@ -176,7 +180,8 @@ def test_folds_do_not_see_the_targets_that_they_are_tested_on(data):
     y = np.sin(2 * X[:, 0]) + X[:, 1]
     dictionary = AdaptiveGaussian("global", gamma_range=(0.1, 4.0))
     fold = [(np.arange(50), np.arange(50, 80)), (np.arange(20, 80), np.arange(20))]
-    model = KMPRegressor(dictionary=dictionary, alpha=1e-3, cv=fold, max_support=10)
+    how = {"alpha": 1e-3, "max_support": 10, "selection": CrossValidation(fold)}
+    model = KMPRegressor(dictionary=dictionary, **how)
     errors = model.fit(X, y).search_[0]["errors"]
     expected = np.zeros(10)
     for train, test in fold:
@@ -232,7 +237,7 @@ def test_long_searches_show_how_far_they_are(data, capsys):
     sample = sample_of(X, labels)
     AdaptiveGaussian("global").learn(sample)
     assert "widths" not in capsys.readouterr().err
-    AdaptiveGaussian("global").learn(Sample(**{**vars(sample), "verbose": 1}))
+    AdaptiveGaussian("global").learn(replace(sample, verbose=1))
     assert "80/80" in capsys.readouterr().err
 
 
@@ -246,15 +251,15 @@ def test_folds_learn_once_for_all_ridges(data, monkeypatch):
         return learn(self, sample)
 
     monkeypatch.setattr(AdaptiveGaussian, "learn", counted)
-    KMPRegressor(dictionary=AdaptiveGaussian("global"), cv=3, max_support=5).fit(
-        X, np.sin(X[:, 0])
-    )
+    how = {"selection": CrossValidation(3), "max_support": 5}
+    model = KMPRegressor(dictionary=AdaptiveGaussian("global"), **how)
+    model.fit(X, np.sin(X[:, 0]))
     assert len(n_learned) == 4
 
 
 def test_memory_is_bounded(data):
     X, labels = data
     sample = sample_of(X, labels)
-    tiny = Sample(**{**vars(sample), "memory": 1})
+    tiny = replace(sample, memory=1)
     (a,), (b,) = (AdaptiveGaussian("global").learn(s) for s in (sample, tiny))
     np.testing.assert_allclose(a.gammas, b.gammas, rtol=1e-12)

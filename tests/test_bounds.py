@@ -257,7 +257,7 @@ def test_theorem_3_in_draws():
         ).fit(grid[i], y)
         errors = np.abs(model.predict(grid)[:, None] - np.sin(5 * grid) - noise) > alpha
         loss = (errors * [0.005, 0.99, 0.005]).sum(axis=1).mean()
-        found = model.path_.bound("vc", alpha=alpha, delta=delta)[4]
+        found = model.bound(grid[i], y, "vc", alpha=alpha, delta=delta)[4]
         assert not found.is_vacuous
         return found < loss
 

@@ -565,9 +565,9 @@ def test_callable_kernel(X):
     assert model.support_.tolist() == named.support_.tolist()
 
 
-def test_named_polynomials_have_the_defaults_of_svc(X):
+def test_named_polynomials_have_the_defaults_of_kernel_pca(X):
     named = SparseKernelPCA(10, kernel="poly", gamma=0.1).fit(X)
-    written = SparseKernelPCA(10, kernel=Polynomial(3, gamma=0.1, coef0=0.0)).fit(X)
+    written = SparseKernelPCA(10, kernel=Polynomial(3, gamma=0.1, coef0=1.0)).fit(X)
     np.testing.assert_array_equal(named.transform(X), written.transform(X))
 
 

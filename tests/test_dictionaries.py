@@ -35,7 +35,9 @@ from pursuit.dictionaries import (
     Union,
 )
 from pursuit.functions import Functions
-from pursuit.kernels import Gaussian, Laplacian, Linear
+from pursuit.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from pursuit.methods import Redrawn
+from pursuit.selection import CrossValidation
 
 FAST = {"alpha": 1e-3, "selection": None, "max_support": 8}
 
@@ -106,7 +108,7 @@ ORACLES = {
     ),
     "asymmetric": (OneKernel(skewed), skewed),
     "indefinite": (
-        OneKernel("sigmoid", gamma=0.5, coef0=-1.0),
+        OneKernel(Sigmoid(gamma=0.5, coef0=-1.0)),
         lambda X, Z: np.tanh(0.5 * X @ Z.T - 1.0),
     ),
     "many kernels": (
@@ -193,7 +195,7 @@ def test_memory_precision_and_random_candidates(data, name):
     assert np.mean((single.predict(X) - y) ** 2) < 1.01 * np.mean(
         (stored.predict(X) - y) ** 2
     )
-    drawn = KMPRegressor(**how, redraw_candidates=True, random_state=0).fit(X, y)
+    drawn = KMPRegressor(**how, n_candidates=Redrawn(), random_state=0).fit(X, y)
     assert np.mean((drawn.predict(X) - y) ** 2) < np.var(y)
 
 
@@ -238,7 +240,9 @@ def test_sizes_on_the_path(data, dictionary):
 
 def test_searches_and_losses(data, dictionary):
     X, y = data
-    model = KMPRegressor(dictionary=dictionary, max_support=10, cv=3).fit(X, y)
+    folds = CrossValidation(3)
+    model = KMPRegressor(dictionary=dictionary, max_support=10, selection=folds)
+    model.fit(X, y)
     assert len({row["alpha"] for row in model.search_}) >= 5
     assert model.score(X, y) >= 0.0
     labels = classes_of(y)
@@ -398,8 +402,9 @@ def test_classes_of_held_out_rows_are_not_seen(data, dictionary):
     labels = classes_of(y)
     # Some rows are in both parts.
     train, test = np.arange(55), np.arange(55, 70)
-    how = {"alpha": 1e-3, "max_support": 10, "size_tolerance": 0.0}
-    model = KMPClassifier(dictionary=dictionary, cv=[(train, test)], **how)
+    how = {"alpha": 1e-3, "max_support": 10}
+    selection = CrossValidation([(train, test)], tolerance=0.0)
+    model = KMPClassifier(dictionary=dictionary, selection=selection, **how)
     errors = model.fit(X, labels).search_[0]["errors"]
     alone = KMPClassifier(dictionary=dictionary, **how, selection=None)
     alone.fit(X[train], labels[train])
@@ -446,9 +451,10 @@ def test_a_given_matrix_and_its_match(data):
 def test_a_given_kernel_matrix_is_what_the_kernel_is(data):
     X, y = data
     K = gaussian(X, X, 0.3)
+    how = {"max_support": 8, "selection": CrossValidation(3)}
     same = [
-        KMPRegressor(dictionary=Precomputed(is_kernel=True), max_support=8, cv=3),
-        KMPRegressor("precomputed", max_support=8, cv=3),
+        KMPRegressor(dictionary=Precomputed(is_kernel=True), **how),
+        KMPRegressor("precomputed", **how),
     ]
     first, second = (model.fit(K, y) for model in same)
     np.testing.assert_array_equal(first.support_, second.support_)
@@ -510,7 +516,8 @@ def test_held_out_rows_are_not_centers(data):
         dictionary=dictionary, alpha=1e-3, selection="validation", max_support=20
     ).fit(X, y)
     assert model.n_support_ > 0
-    manual = KMPRegressor(dictionary=dictionary, alpha=1e-3, cv=fold, max_support=12)
+    how = {"alpha": 1e-3, "max_support": 12, "selection": CrossValidation(fold)}
+    manual = KMPRegressor(dictionary=dictionary, **how)
     errors = manual.fit(X[:50], y[:50]).search_[0]["errors"]
     # The same paths, fitted to the first rows alone (whose median width is another).
     widths = median_gamma(X[:50])
@@ -673,7 +680,7 @@ def test_bad_dictionaries(data, dictionary, message):
 
 
 @pytest.mark.parametrize(
-    "given", [{"kernel": "linear"}, {"gamma": 0.5}, {"degree": 2}, {"coef0": 1}]
+    "given", [{"kernel": "linear"}, {"gamma": 0.5}, {"kernel": Polynomial(2, coef0=1)}]
 )
 def test_a_kernel_beside_a_dictionary(data, given):
     X, y = data

@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from pursuit.kernels import Gaussian, Laplacian, Linear, Matern
-from pursuit.kernels.distances import paired_rows, squared_distances
-from pursuit.kernels.fixed import FixedPoints, KernelOn
+from pursuit.kernels._base import KernelOn
+from pursuit.kernels.distances import FixedPoints, paired_rows, squared_distances
 
 
 @pytest.mark.parametrize(

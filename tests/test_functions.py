@@ -1,6 +1,7 @@
 """Laws of the collections of functions, over a list of them."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -192,9 +193,9 @@ def test_sparse_points_are_the_same_points(name):
     if name == "monomials":
         functions = dense
     else:
-        points = sparse.csr_array(thin[dense.numbers])
-        functions = type(dense)(**{**vars(dense), "points": points})
-        dense = type(dense)(**{**vars(dense), "points": thin[dense.numbers]})
+        points = thin[dense.numbers]
+        functions = replace(dense, points=sparse.csr_array(points))
+        dense = replace(dense, points=points)
     np.testing.assert_allclose(
         functions(sparse.csr_array(thin)), dense(thin), atol=1e-12
     )

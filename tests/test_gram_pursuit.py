@@ -29,6 +29,8 @@ from pursuit.engine.gram_pursuit import LEAST_RIDGE, GramPursuit
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
 from pursuit.fitting import engines
+from pursuit.methods import Redrawn
+from pursuit.selection import CrossValidation
 
 METHODS = ("pre-fitting", "back-fitting")
 KINDS = (SharedGram, OwnGrams)
@@ -256,11 +258,16 @@ def models():
     return [
         KMPClassifier(max_support=30),
         KMPClassifier(max_support=20, method="back-fitting", alpha=0.1),
-        KMPClassifier(max_support=20, n_candidates=60, cv=3, random_state=0),
-        KMPClassifier(max_support=20, scoring="accuracy"),
+        KMPClassifier(
+            max_support=20,
+            n_candidates=60,
+            selection=CrossValidation(3),
+            random_state=0,
+        ),
+        KMPClassifier(max_support=20, selection=CrossValidation(scoring="accuracy")),
         KMPClassifier(max_support=20, selection="validation"),
         KMPClassifier(max_support=20, multiclass="ovr", dtype="float32"),
-        KMPRegressor(max_support=30, size_tolerance="1se"),
+        KMPRegressor(max_support=30, selection=CrossValidation(tolerance="1se")),
     ]
 
 
@@ -296,15 +303,14 @@ def test_outputs_of_their_own_go_by_inner_products(selection, uses):
         {"method": "basic"},
         {"loss": "logistic"},
         {"selection": "loo"},
-        {"redraw_candidates": True},
+        {"n_candidates": Redrawn()},
         {"selection": None},
     ],
     ids=named,
 )
 def test_where_digits_or_steps_are_too_few_it_is_not_used(how, rows, uses):
-    KMPClassifier(
-        **{"gamma": 0.02, "alpha": 0.1, "max_support": 8, "cv": 3, **how}
-    ).fit(*rows)
+    few = {"max_support": 8, "selection": CrossValidation(3)}
+    KMPClassifier(**{"gamma": 0.02, "alpha": 0.1, **few, **how}).fit(*rows)
     assert not uses
 
 

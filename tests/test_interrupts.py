@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from pursuit import KMPRegressor, _interrupts
 from pursuit.engine import gram_pursuit, running
 from pursuit.fitting import engines, procedure
+from pursuit.methods import Redrawn
 
 
 def test_an_interrupt_leaves_a_model_and_a_warning(regression):
@@ -22,7 +23,7 @@ def test_an_interrupt_leaves_a_model_and_a_warning(regression):
         return rbf_kernel(A, B, gamma=0.1)
 
     how = {"selection": None, "alpha": 1e-3, "max_support": 60}
-    model = KMPRegressor(kernel, redraw_candidates=True, n_candidates=5, **how)
+    model = KMPRegressor(kernel, n_candidates=Redrawn(5), **how)
     with pytest.warns(UserWarning, match="interrupted after [1-9]"):
         model.fit(X, y)
     assert model.stop_reason_.startswith("interrupted")
@@ -57,7 +58,7 @@ class Interrupting:
 
 # Where a fit with a search may be: inside pursuits, and between them.
 PLACES = {
-    "steps": (gram_pursuit, "take_steps"),
+    "steps": (gram_pursuit, "_take_steps"),
     "norms": (running, "_initial_norms"),
     "products": (engines, "_gram"),
 }
@@ -92,8 +93,8 @@ def test_an_interrupt_of_the_first_trial_leaves_its_curves(regression, monkeypat
             raise KeyboardInterrupt
         return n
 
-    take_steps = gram_pursuit.take_steps
-    monkeypatch.setattr(gram_pursuit, "take_steps", steps)
+    take_steps = gram_pursuit._take_steps
+    monkeypatch.setattr(gram_pursuit, "_take_steps", steps)
     monkeypatch.setattr(gram_pursuit, "_ROUND", 4)
     with pytest.warns(UserWarning, match="search was interrupted"):
         model = KMPRegressor(max_support=50).fit(*regression)
@@ -115,12 +116,12 @@ def test_two_interrupts_end_a_search(regression, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_interrupts, "_latest", [time.monotonic()])
-    monkeypatch.setattr(gram_pursuit, "take_steps", interrupted)
+    monkeypatch.setattr(gram_pursuit, "_take_steps", interrupted)
     with pytest.raises(KeyboardInterrupt):
         KMPRegressor(max_support=20).fit(*regression)
 
 
-def test_interrupts_of_compiled_functions_are_interrupts():
+def test_interrupts_of_compiled_functions_are_interrupts(monkeypatch):
     def unpack():
         try:
             raise KeyboardInterrupt
@@ -134,7 +135,64 @@ def test_interrupts_of_compiled_functions_are_interrupts():
             raise SystemError("returned a result with an exception set") from error
 
     for compiled in (unpack, call):
-        with pytest.raises(KeyboardInterrupt), _interrupts.plain_interrupts():
+        with pytest.raises(_interrupts.Interrupted), _interrupts.single_interrupts():
             compiled()
-    with pytest.raises(SystemError), _interrupts.plain_interrupts():
+        monkeypatch.setattr(_interrupts, "_latest", [-np.inf])
+    with pytest.raises(SystemError), _interrupts.single_interrupts():
         raise SystemError
+    with pytest.raises(SystemError), _interrupts.single_interrupts():
+        raise SystemError from ValueError()
+
+
+def test_a_single_interrupt_may_be_turned_into_a_smaller_result():
+    with (
+        pytest.raises(_interrupts.Interrupted) as stop,
+        _interrupts.single_interrupts(),
+    ):
+        raise KeyboardInterrupt
+    assert stop.value.partial is None
+    # Code that knows nothing of it ends as by Ctrl-C.
+    assert isinstance(stop.value, KeyboardInterrupt)
+
+
+def test_what_was_complete_comes_with_the_interrupt():
+    """It passes, and is not counted again."""
+    for _ in range(2):
+        with (
+            pytest.raises(_interrupts.Interrupted) as stop,
+            _interrupts.single_interrupts(),
+        ):
+            raise _interrupts.Interrupted(["curve"])
+        assert stop.value.partial == ["curve"]
+
+
+def test_a_repeated_interrupt_passes():
+    with pytest.raises(_interrupts.Interrupted), _interrupts.single_interrupts():
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt) as stop, _interrupts.single_interrupts():
+        raise KeyboardInterrupt
+    assert not isinstance(stop.value, _interrupts.Interrupted)
+
+
+def test_interrupts_that_are_far_apart_are_single_ones(monkeypatch):
+    for _ in range(2):
+        with pytest.raises(_interrupts.Interrupted), _interrupts.single_interrupts():
+            raise KeyboardInterrupt
+        monkeypatch.setattr(_interrupts, "_latest", [time.monotonic() - 3.0])
+
+
+def test_other_errors_pass():
+    with pytest.raises(ValueError, match="other"), _interrupts.single_interrupts():
+        raise ValueError("other")
+
+
+def test_an_interrupt_before_the_first_trial_ends_the_fit(regression, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engines, "_gram", interrupted)
+    model = KMPRegressor(max_support=20)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        model.fit(*regression)
+    assert not isinstance(stop.value, _interrupts.Interrupted)
+    assert not hasattr(model, "dual_coef_")

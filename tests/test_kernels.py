@@ -441,15 +441,15 @@ def test_words_mean_what_they_say():
         ("rbf", Gaussian(0.5)),
         ("gaussian", Gaussian(0.5)),
         ("laplacian", Laplacian(0.5)),
-        ("poly", Polynomial(4, 0.5, 1.0)),
-        ("polynomial", Polynomial(4, 0.5, 1.0)),
-        ("sigmoid", Sigmoid(0.5, 1.0)),
+        ("poly", Polynomial(gamma=0.5)),
+        ("polynomial", Polynomial(gamma=0.5)),
+        ("sigmoid", Sigmoid(gamma=0.5)),
         ("linear", Linear()),
         ("cosine", Cosine()),
     ],
 )
 def test_names(name, kernel):
-    named = as_kernel(name, gamma=0.5, degree=4, coef0=1.0)
+    named = as_kernel(name, gamma=0.5)
     assert type(named) is type(kernel)
     assert named.get_params() == kernel.get_params()
 

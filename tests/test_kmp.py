@@ -29,7 +29,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pursuit import KMPClassifier, KMPRegressor
 from pursuit.dictionaries import Features, Transformed
 from pursuit.kernels import Gaussian, Linear
+from pursuit.methods import Redrawn
 from pursuit.path import SeparatePaths
+from pursuit.selection import CrossValidation, LeaveOneOut, Validation
 
 ESTIMATORS = [KMPRegressor, KMPClassifier]
 # One width and one ridge: enough for all that is not about their choice.
@@ -227,8 +229,9 @@ def test_sparse_input_is_the_same(case, form, kernel):
 def test_sparse_and_dense_choose_the_same_size_and_width(regression):
     X, y = regression
     X = np.where(np.abs(X) < 0.5, 0.0, X)
-    dense = KMPRegressor(alpha=1e-2, max_support=10, cv=3).fit(X, y)
-    model = KMPRegressor(alpha=1e-2, max_support=10, cv=3).fit(sparse.csr_array(X), y)
+    how = {"alpha": 1e-2, "max_support": 10, "selection": CrossValidation(3)}
+    dense = KMPRegressor(**how).fit(X, y)
+    model = KMPRegressor(**how).fit(sparse.csr_array(X), y)
     assert model.gamma_ == pytest.approx(dense.gamma_)
     np.testing.assert_array_equal(model.support_, dense.support_)
 
@@ -299,7 +302,8 @@ def test_other_kernels(case):
 def test_default_search_works_with_any_kernel(regression):
     X, y = regression
     for kernel in ("linear", "poly", Gaussian(0.1), partial(rbf_kernel, gamma=0.1)):
-        model = KMPRegressor(kernel, max_support=8, cv=2).fit(X, y)
+        model = KMPRegressor(kernel, max_support=8, selection=CrossValidation(2))
+        model.fit(X, y)
         assert len(model.search_) > 1
         assert model.score(X, y) > 0.5
 
@@ -427,7 +431,8 @@ def test_stages_are_the_truncated_models(case, method):
 @pytest.mark.parametrize("method", ["pre-fitting", "basic"])
 def test_the_truncated_model_is_the_same_without_the_rest(case, method):
     make, X, y = case
-    model = make(method=method, gamma=0.1, alpha=0.1, max_support=60, cv=3).fit(X, y)
+    how = {"max_support": 60, "selection": CrossValidation(3)}
+    model = make(method=method, gamma=0.1, alpha=0.1, **how).fit(X, y)
     small = model.truncate()
     np.testing.assert_allclose(values(small, X), values(model, X), rtol=1e-12)
     # Several outputs list theirs in turn, which goes on as long as the paths do.
@@ -436,6 +441,7 @@ def test_the_truncated_model_is_the_same_without_the_rest(case, method):
     assert small.stop_reason_.startswith("truncated")
     assert len(pickle.dumps(small)) < 0.8 * len(pickle.dumps(model))
     again = small.truncate()
+    np.testing.assert_array_equal(values(again, X), values(small, X))
     assert len(pickle.dumps(again)) == len(pickle.dumps(small))
 
 
@@ -459,7 +465,8 @@ def test_given_splits_are_taken_as_they_are(regression):
     rows = np.arange(len(y))
     errors = []
     for train in (rows[:60], rows[:20]):
-        model = KMPRegressor(cv=[(train, rows[80:])], gamma=0.1, alpha=0.1)
+        selection = CrossValidation([(train, rows[80:])])
+        model = KMPRegressor(selection=selection, gamma=0.1, alpha=0.1)
         errors.append(model.fit(X, y).search_[0]["errors"])
         mean = y[train].mean()
         assert errors[-1][0] == pytest.approx(np.mean((y[80:] - mean) ** 2))
@@ -484,18 +491,22 @@ def test_the_size_is_chosen_on_the_path(sinc, selection):
     assert np.max(np.abs(model.predict(grid) - np.sinc(grid[:, 0] / np.pi))) < 0.15
 
 
-def test_size_tolerance_makes_smaller_models(sinc):
+@pytest.mark.parametrize("rule", [CrossValidation, Validation, LeaveOneOut])
+def test_tolerance_makes_smaller_models(sinc, rule):
     how = {"gamma": 0.3, "alpha": 1e-6}
     sizes = [
-        KMPRegressor(size_tolerance=t, **how).fit(*sinc).n_support_
+        KMPRegressor(selection=rule(tolerance=t), **how).fit(*sinc).n_support_
         for t in (0.0, 0.05, 0.5, "1se")
     ]
     assert sizes[0] >= sizes[1] >= sizes[2] >= 1
     assert sizes[3] <= sizes[0]
+    # One path has no standard error.
+    assert rule is CrossValidation or sizes[3] == sizes[0]
 
 
 def test_the_search_is_told(sinc):
-    model = KMPRegressor(max_support=15, cv=3, size_tolerance=0.0).fit(*sinc)
+    selection = CrossValidation(3, tolerance=0.0)
+    model = KMPRegressor(max_support=15, selection=selection).fit(*sinc)
     assert len(model.search_) > 1
     lowest = min(model.search_, key=lambda row: row["errors"].min())
     assert (model.gamma_, model.alpha_) == (lowest["gamma"], lowest["alpha"])
@@ -506,10 +517,11 @@ def test_folds_may_be_given(regression):
     X, y = regression
     cuts = KFold(4, shuffle=True, random_state=1)
     models = [
-        KMPRegressor(cv=cv, max_support=10, **FIXED).fit(X, y)
-        for cv in (cuts, list(cuts.split(X)))
+        KMPRegressor(selection=CrossValidation(folds), max_support=10, **FIXED)
+        for folds in (cuts, list(cuts.split(X)))
     ]
-    for ours, theirs in zip(models[0].search_, models[1].search_, strict=True):
+    searches = [model.fit(X, y).search_ for model in models]
+    for ours, theirs in zip(*searches, strict=True):
         np.testing.assert_array_equal(ours["errors"], theirs["errors"])
 
 
@@ -517,8 +529,9 @@ def test_groups_stay_together_in_folds(case):
     make, X, y = case
     groups, cuts = np.arange(len(y)) % 7, GroupKFold(3)
     given = list(cuts.split(X, y, groups))
-    wanted = make(cv=given, max_support=10, **FIXED).fit(X, y)
-    model = make(cv=cuts, max_support=10, **FIXED)
+    how = {"max_support": 10, **FIXED}
+    wanted = make(selection=CrossValidation(given), **how).fit(X, y)
+    model = make(selection=CrossValidation(cuts), **how)
     with config_context(enable_metadata_routing=True):
         routed = make_pipeline(clone(model).set_fit_request(groups=True))
         routed.fit(X, y, groups=groups)
@@ -564,7 +577,7 @@ def test_why_a_path_ends_where_candidates_do(regression):
     "how",
     [
         {},
-        {"selection": "cv", **FIXED},
+        {"selection": CrossValidation(3), **FIXED},
         {"selection": "loo", **FIXED},
         {"selection": None, **FIXED},
         {"selection": None, "gamma": 0.1, "alpha": 0.0},
@@ -577,7 +590,7 @@ def test_weights_are_repetitions(case, rng, how):
     make, X, y = case
     X, y = X[::2], y[::2]
     times = rng.integers(0, 4, len(X))
-    how = {"max_support": 10, "cv": 3, **how}
+    how = {"max_support": 10, "selection": CrossValidation(3), **how}
     weighted = make(**how).fit(X, y, sample_weight=times)
     order = rng.permutation(times.sum())
     repeated = make(**how).fit(
@@ -613,7 +626,7 @@ def test_equal_weights_without_a_ridge_change_nothing(case):
 def test_the_order_of_rows_does_not_matter(case, rng):
     make, X, y = case
     order = rng.permutation(len(X))
-    how = {"max_support": 12, "cv": 3, **FIXED}
+    how = {"max_support": 12, "selection": CrossValidation(3), **FIXED}
     first, second = make(**how).fit(X, y), make(**how).fit(X[order], y[order])
     np.testing.assert_array_equal(first.support_vectors_, second.support_vectors_)
     np.testing.assert_allclose(values(first, X), values(second, X), atol=1e-8)
@@ -645,19 +658,17 @@ def test_float32_storage(case):
 
 def test_jobs_change_nothing(case):
     make, X, y = case
-    how = {"max_support": 6, "cv": 2, "alpha": 1e-2}
+    how = {"max_support": 6, "selection": CrossValidation(2), "alpha": 1e-2}
     alone = make(n_jobs=1, **how).fit(X, y)
     several = make(n_jobs=2, **how).fit(X, y)
     np.testing.assert_array_equal(alone.support_, several.support_)
     np.testing.assert_array_equal(alone.dual_coef_, several.dual_coef_)
 
 
-@pytest.mark.parametrize(
-    "how", [{"n_candidates": 20}, {"n_candidates": 0.3}, {"redraw_candidates": True}]
-)
-def test_random_candidates_follow_random_state(regression, how):
+@pytest.mark.parametrize("n_candidates", [20, 0.3, Redrawn(), Redrawn(0.3)], ids=named)
+def test_random_candidates_follow_random_state(regression, n_candidates):
     X, y = regression
-    how = {**FAST, **how}
+    how = {**FAST, "n_candidates": n_candidates}
     models = [KMPRegressor(random_state=s, **how).fit(X, y) for s in (0, 0, 1)]
     np.testing.assert_array_equal(models[0].support_, models[1].support_)
     assert models[0].support_.tolist() != models[2].support_.tolist()
@@ -667,7 +678,7 @@ def test_random_candidates_follow_random_state(regression, how):
 
 def test_redrawing_all_candidates_is_the_greedy_choice(case):
     make, X, y = case
-    model = make(redraw_candidates=True, n_candidates=1.0, **FAST).fit(X, y)
+    model = make(n_candidates=Redrawn(1.0), **FAST).fit(X, y)
     np.testing.assert_array_equal(model.support_, make(**FAST).fit(X, y).support_)
 
 
@@ -730,7 +741,8 @@ def test_a_constant_target_is_predicted_exactly(regression, constant, is_weighte
     X, _ = regression
     y = np.full(len(X), constant)
     weight = np.linspace(0, 1, len(X)) if is_weighted else None
-    model = KMPRegressor(max_support=8, cv=3, **FIXED).fit(X, y, weight)
+    how = {"max_support": 8, "selection": CrossValidation(3), **FIXED}
+    model = KMPRegressor(**how).fit(X, y, weight)
     np.testing.assert_array_equal(model.predict(X), y)
     assert model.score(X, y) == 1.0
     assert model.truncate(0).predict(X[:1])[0] == constant
@@ -738,8 +750,9 @@ def test_a_constant_target_is_predicted_exactly(regression, constant, is_weighte
 
 def test_a_mean_far_from_zero(regression):
     X, y = regression
-    wanted = KMPRegressor(max_support=8, cv=3, **FIXED).fit(X, y)
-    model = KMPRegressor(max_support=8, cv=3, **FIXED).fit(X, y + 1e6)
+    how = {"max_support": 8, "selection": CrossValidation(3), **FIXED}
+    wanted = KMPRegressor(**how).fit(X, y)
+    model = KMPRegressor(**how).fit(X, y + 1e6)
     np.testing.assert_array_equal(model.support_, wanted.support_)
     np.testing.assert_allclose(model.predict(X) - 1e6, wanted.predict(X), atol=1e-6)
 
@@ -757,9 +770,9 @@ def test_a_model_of_all_steps_is_chosen_by_its_last_error():
 
 def test_patience_of_a_held_out_part_where_widths_are_compared():
     X, y = make_friedman1(200, noise=1.0, random_state=0)
-    how = {"selection": "validation", "alpha": 0.01, "max_support": 90}
-    short = KMPRegressor(patience=3, **how).fit(X, y)
-    long = KMPRegressor(patience=1000, **how).fit(X, y)
+    how = {"alpha": 0.01, "max_support": 90}
+    short = KMPRegressor(selection=Validation(patience=3), **how).fit(X, y)
+    long = KMPRegressor(selection=Validation(patience=1000), **how).fit(X, y)
     assert len(short.path_) < len(long.path_) == 90
 
 
@@ -784,14 +797,15 @@ def test_leave_one_out_leaves_copies_out_whatever_their_class_weighs():
 def test_scorers_that_take_no_weights(scoring):
     X, y = make_friedman1(60, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, 60)
-    model = KMPRegressor(scoring=scoring, max_support=5, gamma=1.0, alpha=0.1)
+    selection = CrossValidation(scoring=scoring)
+    model = KMPRegressor(selection=selection, max_support=5, gamma=1.0, alpha=0.1)
     assert model.fit(X, y, weight).n_support_ > 0
 
 
 def test_leave_one_out_with_redrawn_candidates(regression):
     X, y = regression
     how = {"gamma": 0.1, "alpha": 0.1, "selection": "loo"}
-    drawn = KMPRegressor(redraw_candidates=True, n_candidates=1.0, **how).fit(X, y)
+    drawn = KMPRegressor(n_candidates=Redrawn(1.0), **how).fit(X, y)
     every = KMPRegressor(**how).fit(X, y)
     np.testing.assert_array_equal(drawn.support_, every.support_)
 
@@ -799,5 +813,5 @@ def test_leave_one_out_with_redrawn_candidates(regression):
 def test_redrawn_functions_that_are_computed_together():
     X, y = make_friedman1(200, n_features=8, random_state=0)
     splines = Transformed(SplineTransformer(n_knots=6))
-    model = KMPRegressor(dictionary=splines, redraw_candidates=True, max_support=20)
+    model = KMPRegressor(dictionary=splines, n_candidates=Redrawn(), max_support=20)
     assert model.fit(X, y).score(X, y) > 0.5

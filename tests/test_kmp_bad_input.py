@@ -19,11 +19,24 @@ from pursuit.dictionaries import (
     OrientedGaussians,
     Precomputed,
 )
-from pursuit.kernels import Gaussian, Linear
+from pursuit.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from pursuit.losses import Poisson
+from pursuit.methods import BackFitting, Basic, PreFitting, Redrawn
+from pursuit.selection import (
+    CrossValidation,
+    FixedSize,
+    LeaveOneOut,
+    MinimalBound,
+    Validation,
+)
 
 ESTIMATORS = [KMPRegressor, KMPClassifier]
-FAST = {"gamma": 0.5, "alpha": 1e-3, "max_support": 8, "cv": 3}
+FAST = {
+    "gamma": 0.5,
+    "alpha": 1e-3,
+    "max_support": 8,
+    "selection": CrossValidation(3),
+}
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3))
@@ -62,24 +75,13 @@ BAD = [
     ("method", "fitting"),
     ("method", None),
     ("method", 3),
+    ("method", PreFitting),
+    ("method", CrossValidation()),
     ("selection", "aic"),
     ("selection", 3),
     ("selection", True),
-    ("size_tolerance", -0.1),
-    ("size_tolerance", "2se"),
-    ("size_tolerance", np.nan),
-    ("size_tolerance", None),
-    ("cv", 1),
-    ("cv", 0),
-    ("cv", -2),
-    ("cv", 2.5),
-    ("cv", "five"),
-    ("cv", True),
-    ("patience", 0),
-    ("patience", -1),
-    ("patience", 2.5),
-    ("patience", "long"),
-    ("patience", True),
+    ("selection", CrossValidation),
+    ("selection", PreFitting()),
     ("alpha", -1e-3),
     ("alpha", np.nan),
     ("alpha", np.inf),
@@ -95,8 +97,7 @@ BAD = [
     ("n_candidates", 1.5),
     ("n_candidates", "some"),
     ("n_candidates", True),
-    ("redraw_candidates", "no"),
-    ("redraw_candidates", None),
+    ("n_candidates", Redrawn),
     ("max_memory", 0),
     ("max_memory", -1),
     ("max_memory", "lots"),
@@ -107,28 +108,51 @@ BAD = [
     ("dtype", int),
     ("dtype", "real"),
     ("dtype", 3),
-    ("tol", -1e-3),
-    ("tol", 1.0),
-    ("tol", 2.0),
-    ("tol", np.nan),
-    ("tol", "small"),
-    ("tol", None),
     ("random_state", "seed"),
     ("random_state", -1),
     ("random_state", 1.5),
-    ("degree", "foo"),
-    ("degree", 0),
-    ("degree", 2.5),
-    ("coef0", np.nan),
-    ("coef0", "one"),
-    ("validation_fraction", -1),
-    ("validation_fraction", 1.0),
-    ("validation_fraction", "half"),
     ("n_jobs", 0),
     ("n_jobs", "two"),
     ("n_jobs", 1.5),
     ("verbose", "loud"),
 ]
+
+TOLERANT = (CrossValidation, Validation, LeaveOneOut)
+PATIENT = (Validation, LeaveOneOut, MinimalBound)
+FOLDED = (CrossValidation, LeaveOneOut, MinimalBound, FixedSize)
+REFITTING = (PreFitting, BackFitting)
+
+# Parameters of components, wrong values of them, and the components that have them.
+BAD_OF_COMPONENTS = [
+    ("tolerance", (-0.1, "2se", np.nan, None), TOLERANT),
+    ("patience", (0, -1, 2.5, "long", True), PATIENT),
+    ("n_folds", (1, 0, -2, 2.5, "five", True), FOLDED),
+    ("fraction", (0.0, 1.0, -0.1, -1, 2, "half", None, np.nan, True), (Validation,)),
+    ("kind", ("best", None, 3), (MinimalBound,)),
+    ("alpha", (0, -1.0, "wide", np.nan, True), (MinimalBound,)),
+    ("delta", (0, 1.0, "small", None, np.nan, True), (MinimalBound,)),
+    ("refit_every", (0, -1, 1.5, "two", None, True), REFITTING),
+    ("tol", (-1e-3, 1.0, 2.0, np.nan, "small", None), REFITTING),
+    ("n", (0, -1, 0.0, 1.5, "some", None, True), (Redrawn,)),
+]
+
+BAD_COMPONENTS = [
+    (component, name, value)
+    for name, values, components in BAD_OF_COMPONENTS
+    for component in components
+    for value in values
+]
+
+# Where each kind of component is given.
+PLACES = {PreFitting: "method", BackFitting: "method", Redrawn: "n_candidates"}
+
+
+def with_component(make, component, **parameters):
+    """Return a model with a component that has these parameters."""
+    place = PLACES.get(component, "selection")
+    # Folds that only compare widths are made only if there are some.
+    how = {**FAST, "gamma": "cv"} if component in FOLDED else FAST
+    return make(**{**how, place: component(**parameters)})
 
 
 @both
@@ -140,7 +164,9 @@ BAD = [
         ("kernel", "rbv", ["'rbf'", "'poly'", "'precomputed'", "object", "function"]),
         ("alpha", "big", ["number", "'cv'"]),
         ("alpha", -1.0, ["number", "'cv'"]),
-        ("size_tolerance", "2se", ["number", "'1se'"]),
+        ("selection", "aic", ["'cv'", "'validation'", "'loo'", "'bound'", "None"]),
+        ("selection", 3, ["'cv'", "'bound'", "None", "CrossValidation(n_folds=5)"]),
+        ("method", "all", ["'pre-fitting'", "'back-fitting'", "'basic'", "PreFit"]),
     ],
 )
 def test_errors_list_every_choice(make, name, value, choices):
@@ -148,6 +174,13 @@ def test_errors_list_every_choice(make, name, value, choices):
         make(**{**FAST, name: value}).fit(X, Y[make])
     for choice in choices:
         assert choice in str(error.value)
+
+
+@both
+@pytest.mark.parametrize("component", TOLERANT)
+def test_errors_of_components_list_every_choice(make, component):
+    with pytest.raises(ValueError, match=r"tolerance='2se'.*number.*'1se'"):
+        with_component(make, component, tolerance="2se").fit(X, Y[make])
 
 
 @both
@@ -166,8 +199,34 @@ def test_bad_parameters_are_named(make, name, value):
         model.fit(X, Y[make])
 
 
-# scikit-learn's own words about seeds and scores do not name the parameter.
-WORDED_BY_OTHERS = ("random_state", "scoring")
+@both
+@pytest.mark.parametrize("component, name, value", BAD_COMPONENTS, ids=named)
+def test_bad_parameters_of_components_are_named(make, component, name, value):
+    with pytest.raises(ValueError, match=f"{name}={value!r}"):
+        with_component(make, component, **{name: value}).fit(X, Y[make])
+
+
+@both
+@pytest.mark.parametrize(
+    "component, name",
+    [
+        (component, name)
+        for component in (*FOLDED, Validation, *REFITTING, Redrawn)
+        for name in component().get_params()
+    ],
+    ids=named,
+)
+@pytest.mark.parametrize(
+    "value", [np.array([1, 2]), np.array(["cv", "loo"]), [1.0, 2.0]], ids=named
+)
+def test_arrays_are_no_values_of_components(make, component, name, value):
+    with pytest.raises(ValueError, match=f"{name}=") as error:
+        with_component(make, component, **{name: value}).fit(X, Y[make])
+    assert "ambiguous" not in str(error.value)
+
+
+# scikit-learn's own words about seeds do not name the parameter.
+WORDED_BY_OTHERS = ("random_state",)
 
 
 @both
@@ -187,26 +246,25 @@ def test_arrays_are_no_values_of_parameters(make, name, value):
 @pytest.mark.parametrize(
     "kernel, name, value",
     [
-        ("poly", "degree", -1),
-        ("poly", "degree", "three"),
-        ("poly", "degree", np.nan),
-        ("poly", "degree", None),
-        ("poly", "coef0", "one"),
-        ("poly", "coef0", np.inf),
-        ("sigmoid", "coef0", None),
+        (Polynomial, "degree", -1),
+        (Polynomial, "degree", 0),
+        (Polynomial, "degree", 2.5),
+        (Polynomial, "degree", "three"),
+        (Polynomial, "degree", np.nan),
+        (Polynomial, "degree", None),
+        (Polynomial, "coef0", "one"),
+        (Polynomial, "coef0", np.inf),
+        (Polynomial, "coef0", np.nan),
+        (Polynomial, "gamma", -1.0),
+        (Polynomial, "gamma", "wide"),
+        (Sigmoid, "coef0", None),
+        (Sigmoid, "gamma", None),
     ],
 )
-def test_bad_parameters_of_kernels_are_named(make, kernel, name, value):
-    with pytest.raises((ValueError, TypeError), match=name):
-        make(kernel, **{**FAST, name: value}).fit(X, Y[make])
-
-
-@both
-@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 2, "half", None, np.nan, True])
-def test_bad_validation_fractions_are_named(make, value):
-    model = make(selection="validation", validation_fraction=value, **FAST)
-    with pytest.raises(ValueError, match="validation_fraction"):
-        model.fit(X, Y[make])
+@pytest.mark.parametrize("gamma", [{}, {"gamma": "cv"}], ids=named)
+def test_bad_parameters_of_kernels_are_named(make, kernel, name, value, gamma):
+    with pytest.raises((ValueError, TypeError), match=f"{name}={value!r}"):
+        make(kernel(**{**gamma, name: value}), **FAST).fit(X, Y[make])
 
 
 @pytest.mark.parametrize("value", ["one", None, 3])
@@ -249,7 +307,7 @@ ROWS = np.arange(40)
 
 @both
 @pytest.mark.parametrize(
-    "cv, told",
+    "folds, told",
     [
         ([], "no split"),
         ({}, "no split"),
@@ -270,9 +328,9 @@ ROWS = np.arange(40)
     ],
     ids=named,
 )
-def test_unusable_splits_are_told(make, cv, told):
-    with pytest.raises(ValueError, match="cv=") as error:
-        make(**{**FAST, "cv": cv}).fit(X, Y[make])
+def test_unusable_splits_are_told(make, folds, told):
+    with pytest.raises(ValueError, match="n_folds=") as error:
+        make(**{**FAST, "selection": CrossValidation(folds)}).fit(X, Y[make])
     assert told in str(error.value)
     assert len(str(error.value)) < 400
 
@@ -282,11 +340,11 @@ def test_splits_that_hold_out_no_weight(make):
     """Rows of weight 0 are no rows: a split without others is none."""
     weight, empty = np.ones(40), (ROWS[5:], ROWS[:5])
     weight[:5] = 0.0
-    with pytest.raises(ValueError, match="cv=.*positive weight"):
-        make(**{**FAST, "cv": [empty]}).fit(X, Y[make], sample_weight=weight)
+    with pytest.raises(ValueError, match="n_folds=.*positive weight"):
+        make(**{**FAST, "selection": CrossValidation([empty])}).fit(X, Y[make], weight)
     models = [
-        make(**{**FAST, "cv": cv}).fit(X, Y[make], sample_weight=weight)
-        for cv in ([(ROWS[15:], ROWS[:15])], [(ROWS[15:], ROWS[:15]), empty])
+        make(**{**FAST, "selection": CrossValidation(folds)}).fit(X, Y[make], weight)
+        for folds in ([(ROWS[15:], ROWS[:15])], [(ROWS[15:], ROWS[:15]), empty])
     ]
     assert models[0].search_[0]["errors"].tolist() == (
         models[1].search_[0]["errors"].tolist()
@@ -295,23 +353,35 @@ def test_splits_that_hold_out_no_weight(make):
 
 @both
 @pytest.mark.parametrize(
-    "how, told",
+    "selection, told",
     [
-        ({"cv": 3}, "cv=GroupKFold"),
-        ({"cv": [(ROWS[:30], ROWS[30:])]}, "cv=GroupKFold"),
-        ({"cv": GroupKFold(3), "selection": "validation"}, "selection='cv'"),
-        ({"cv": GroupKFold(3), "selection": "loo"}, "selection='cv'"),
+        ("cv", "n_folds=10"),
+        (CrossValidation(3), "n_folds=3"),
+        (CrossValidation([(ROWS[:30], ROWS[30:])]), "n_folds="),
+        (FixedSize(3), "n_folds=3"),
+        ("bound", "n_folds=10"),
+        ("validation", "selection='validation'"),
+        (Validation(0.3), "selection='validation'"),
+        ("loo", "selection='loo'"),
+        (LeaveOneOut(n_folds=GroupKFold(3)), "selection='loo'"),
     ],
+    ids=named,
 )
-def test_groups_that_nothing_looks_at(make, how, told):
-    with pytest.raises(ValueError, match=f"groups.*{told}"):
-        make(**{**FAST, **how}).fit(X, Y[make], groups=ROWS % 4)
+def test_groups_that_nothing_looks_at(make, selection, told):
+    with pytest.raises(ValueError, match="groups.*CrossValidation.GroupKFold") as error:
+        make(**{**FAST, "selection": selection}).fit(X, Y[make], groups=ROWS % 4)
+    assert told in str(error.value)
 
 
 def test_leave_one_out_needs_least_squares():
-    model = KMPRegressor(method="basic", selection="loo", **FAST)
-    with pytest.raises(ValueError, match="selection='loo'.*method='basic'"):
-        model.fit(X, Y[KMPRegressor])
+    for method in ("basic", Basic()):
+        model = KMPRegressor(**{**FAST, "method": method, "selection": "loo"})
+        with pytest.raises(ValueError, match="selection='loo'.*method='basic'"):
+            model.fit(X, Y[KMPRegressor])
+    for method in (PreFitting(2), BackFitting(3)):
+        model = KMPRegressor(**{**FAST, "method": method, "selection": LeaveOneOut()})
+        with pytest.raises(ValueError, match="selection='loo'.*refit_every=1"):
+            model.fit(X, Y[KMPRegressor])
 
 
 @both
@@ -552,7 +622,8 @@ BY_SQUARES = [
 @pytest.mark.parametrize("how", BY_SQUARES, ids=named)
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
 def test_points_that_cannot_be_squared_are_told(make, how, form):
-    model = make(**{"alpha": 1e-3, "max_support": 8, "cv": 3, **how})
+    fast = {"alpha": 1e-3, "max_support": 8, "selection": CrossValidation(3)}
+    model = make(**fast, **how)
     if form is not np.array and not model.__sklearn_tags__().input_tags.sparse:
         pytest.skip("takes no sparse points")
     for factor, told in ((1e200, "overflow.*down"), (1e-200, "underflow.*up")):
@@ -612,9 +683,9 @@ def test_widths_follow_points_of_any_scale_that_can_be_squared(gamma, factor):
     ],
     ids=named,
 )
-@pytest.mark.parametrize("selection", ["cv", None])
+@pytest.mark.parametrize("selection", [CrossValidation(3), FixedSize(3)], ids=named)
 def test_functions_that_cannot_be_squared_are_told(make, how, factor, selection):
-    model = make(alpha="cv", max_support=8, cv=3, selection=selection, **how)
+    model = make(alpha="cv", max_support=8, selection=selection, **how)
     with pytest.raises(ValueError, match=r"functions.*scale the\s+features"):
         model.fit(factor * X, Y[make])
     with pytest.raises(NotFittedError):
@@ -645,8 +716,8 @@ def test_weights_too_small_for_sums_are_told(make):
     [
         {"gamma": 1e6},
         {"gamma": 1e6, "method": "back-fitting", "alpha": 0.0},
-        {"kernel": "poly", "degree": 50, "gamma": "scale", "max_support": 1},
-        {"kernel": "poly", "degree": 50, "gamma": "cv", "alpha": "cv"},
+        {"kernel": Polynomial(50, "scale"), "max_support": 1},
+        {"kernel": Polynomial(50, "cv"), "alpha": "cv"},
     ],
     ids=named,
 )

@@ -111,7 +111,7 @@ def test_choice_by_gradient_is_figure_9_4(loss, alpha, fit_intercept, p):
     # steps here, where no atom is worth choosing again.
     method = "basic" if p is None else "back-fitting"
     found = pursuit_of(
-        loss, D, Y, weight, method=method, max_steps=7, backfit_every=p or 1, **how
+        loss, D, Y, weight, method=method, max_steps=7, refit_every=p or 1, **how
     ).path()
     for n, (chosen, coef, b) in enumerate(wanted, start=1):
         if p is None and len(set(found.atoms[:n])) < n:
@@ -235,7 +235,7 @@ def test_law_the_objective_never_rises(loss, method, p, alpha):
         weight,
         method=method,
         alpha=alpha,
-        backfit_every=p,
+        refit_every=p,
         max_steps=15,
     )
     values = [objective(pursuit, D, Y, weight, n) for n in range(pursuit.n_steps + 1)]
@@ -398,7 +398,7 @@ def far_from_zero(loss, shift):
 @pytest.mark.parametrize("p", [1, 3])
 def test_functions_far_from_zero_are_fitted_as_centered_ones(loss, method, p):
     """Squared norms of unit variation around 1e8 drown in rounding by subtraction."""
-    how = {"method": method, "backfit_every": p, "alpha": 0.1, "max_steps": 8}
+    how = {"method": method, "refit_every": p, "alpha": 0.1, "max_steps": 8}
     near, far = (
         pursuit_of(loss, *far_from_zero(loss, shift), **how) for shift in (0.0, 2.0**26)
     )

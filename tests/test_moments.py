@@ -25,6 +25,8 @@ from pursuit.engine.moments import MomentPursuit, Moments, products
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
 from pursuit.fitting import engines
+from pursuit.methods import Redrawn
+from pursuit.selection import Validation
 
 METHODS = ("pre-fitting", "back-fitting")
 
@@ -208,8 +210,8 @@ def test_classes(data, used, multiclass):
         {"selection": "loo"},
         {"method": "basic"},
         {"loss": "huber", "max_memory": "9 MB"},
-        {"redraw_candidates": True, "n_candidates": 20, "max_memory": "9 MB"},
-        {"scoring": "neg_mean_absolute_error"},
+        {"n_candidates": Redrawn(20), "max_memory": "9 MB"},
+        {"selection": Validation(scoring="neg_mean_absolute_error")},
         {"max_support": 19},
     ],
     ids=lambda how: next(iter(how)),

@@ -30,8 +30,9 @@ from pursuit import (
     SparseKernelCCA,
     SparseKernelPCA,
 )
-from pursuit._parameters import check_scale
-from pursuit.kernels import Gaussian, Laplacian, Matern
+from pursuit._ranges import check_scale
+from pursuit.kernels import Gaussian, Laplacian, Matern, Polynomial
+from pursuit.selection import CrossValidation
 
 # -- the scale of the data ---------------------------------------------------------
 
@@ -141,8 +142,8 @@ WRONG = [
     ("random_state", -1, "random_state=-1 must be a whole number from 0"),
     ("n_jobs", 0, "n_jobs=0 must be a whole number"),
     ("n_jobs", True, "n_jobs=True must be a whole number"),
-    ("degree", "foo", "degree='foo' must be a"),
-    ("coef0", None, "coef0=None must be a finite number"),
+    ("kernel", Polynomial("foo"), "degree='foo' must be a"),
+    ("kernel", Polynomial(coef0=None), "coef0=None must be a finite number"),
     ("verbose", "foo", "verbose='foo' must be True, False or a whole number"),
     ("max_memory", "foo", "max_memory='foo'"),
     *(
@@ -178,7 +179,7 @@ def test_wrong_values_are_named_even_if_unused(model, iris):
 
 THREADED = [
     *(model for model in ESTIMATORS if hasattr(model, "n_jobs")),
-    KMPRegressor(max_support=3, cv=3),
+    KMPRegressor(max_support=3, selection=CrossValidation(3)),
 ]
 
 

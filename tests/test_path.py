@@ -11,7 +11,7 @@ from pursuit import SparseKernelCCA, SparseKernelPCA
 from pursuit.expansions import Expansion
 from pursuit.functions import KernelFunctions
 from pursuit.kernels import Gaussian
-from pursuit.path import OrthogonalPath, RefittedPath, SeparatePaths, joined
+from pursuit.path import OrthogonalPath, RefittedPath, SeparatePaths, join
 
 
 def path_on(D, Y, atoms, fit_intercept=True, stop_reason="max_support"):
@@ -156,8 +156,8 @@ def test_one_path_is_read_as_separate_ones_are(data):
     D, Y = data
     path = path_on(D, Y[:, :1], [3, 1, 4, 11])
     alone = SeparatePaths((path,))
-    assert joined([path]) is path
-    assert joined([path, path]).paths == (path, path)
+    assert join([path]) is path
+    assert join([path, path]).paths == (path, path)
     assert path.paths == alone.paths == (path,)
     for size in range(5):
         expected = path.coefficients(size)

@@ -5,7 +5,8 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from pursuit import KMPRegressor
-from pursuit.estimators import _planning
+from pursuit.estimators.kmp import settings
+from pursuit.methods import Redrawn
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def candidates(X, Y, **how):
 def test_of_many_rows_some_are_candidates_by_default(data, monkeypatch, rng):
     X, _ = data
     Y = rng.standard_normal((20, 300))
-    monkeypatch.setattr(_planning, "AUTO_CANDIDATES", 50)
+    monkeypatch.setattr(settings, "AUTO_CANDIDATES", 50)
     some = candidates(X, Y)
     assert len(some) == 50
     np.testing.assert_array_equal(some, candidates(X, Y))
@@ -35,10 +36,10 @@ def test_of_many_rows_some_are_candidates_by_default(data, monkeypatch, rng):
     again = candidates(X[order], Y[:, order])
     np.testing.assert_array_equal(some, np.sort(order[again]))
     assert len(candidates(X, Y, n_candidates=None)) > 100
-    assert len(candidates(X, Y, redraw_candidates=True)) > 100
+    assert len(candidates(X, Y, n_candidates=Redrawn())) > 100
     # Two for each step, and no more values than may be.
     assert 50 < len(candidates(X, Y, max_support=40)) <= 80
-    monkeypatch.setattr(_planning, "AUTO_VALUES", 45 * 300)
+    monkeypatch.setattr(settings, "AUTO_VALUES", 45 * 300)
     assert len(candidates(X, Y)) == 45
 
 

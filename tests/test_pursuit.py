@@ -36,7 +36,7 @@ from pursuit.engine.problem import METHODS
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomPursuit
 from pursuit.engine.running import run
-from pursuit.fitting.held_out import leave_one_out_errors
+from pursuit.fitting.sizes import leave_one_out_errors
 from pursuit.functions import Columns, KernelFunctions
 from pursuit.kernels import FunctionKernel, Gaussian
 

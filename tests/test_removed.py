@@ -1,6 +1,8 @@
 """Removed parameters name their successors."""
 
 import pickle
+import re
+from importlib import import_module
 from inspect import signature
 from typing import ClassVar
 
@@ -12,11 +14,13 @@ from sklearn.utils.validation import validate_data
 
 from pursuit import (
     KernelCentroidClassifier,
+    KMPClassifier,
+    KMPRegressor,
     NadarayaWatson,
     SparseKernelCCA,
     SparseKernelPCA,
 )
-from pursuit.estimators._removed import RemovedParameters
+from pursuit._removed import RemovedParameters
 from pursuit.kernels import Polynomial
 
 
@@ -107,3 +111,69 @@ def test_kernel_parameters_live_in_kernels(cls, name):
         cls().set_params(**{name: 2})
     model = cls(kernel=Polynomial()).set_params(**{f"kernel__{name}": 2})
     assert clone(model).get_params()[f"kernel__{name}"] == 2
+
+
+# -- parameters of KMP that became parts of components -----------------------------
+
+# Where each is now: parameter, module, component, parameter of that.
+SUCCESSORS = {
+    "degree": ("kernel", "kernels", "Polynomial", "degree"),
+    "coef0": ("kernel", "kernels", "Polynomial", "coef0"),
+    "backfit_every": ("method", "methods", "PreFitting", "refit_every"),
+    "tol": ("method", "methods", "PreFitting", "tol"),
+    "redraw_candidates": ("n_candidates", "methods", "Redrawn", None),
+    "cv": ("selection", "selection", "CrossValidation", "n_folds"),
+    "scoring": ("selection", "selection", "CrossValidation", "scoring"),
+    "size_tolerance": ("selection", "selection", "CrossValidation", "tolerance"),
+    "validation_fraction": ("selection", "selection", "Validation", "fraction"),
+    "patience": ("selection", "selection", "Validation", "patience"),
+    "bound": ("selection", "selection", "MinimalBound", "kind"),
+    "bound_alpha": ("selection", "selection", "MinimalBound", "alpha"),
+    "delta": ("selection", "selection", "MinimalBound", "delta"),
+}
+
+
+@pytest.mark.parametrize("name", SUCCESSORS)
+@pytest.mark.parametrize("cls", [KMPRegressor, KMPClassifier])
+def test_removed_parameters_of_kmp(cls, name):
+    place, module, component, inner = SUCCESSORS[name]
+    call = f"{place}={component}({'59' if inner is None else f'{inner}=...'})"
+    begins = f"{cls.__name__} has no parameter {name!r} any more: use {call}"
+    says = rf"^{re.escape(begins)}.* pursuit\.{module}\.$"
+    with pytest.raises(TypeError, match=says):
+        cls(**{name: 3})
+    model = cls()
+    with pytest.raises(ValueError, match=says):
+        model.set_params(**{name: 3})
+    with pytest.raises(ValueError, match=says):
+        model.set_params(**{"gamma": 0.5, name: 3})
+    # Nothing is set if one of them is wrong.
+    assert model.gamma == "cv"
+    with pytest.raises(ValueError, match=says):
+        make_pipeline(cls()).set_params(**{f"{cls.__name__.lower()}__{name}": 3})
+
+
+@pytest.mark.parametrize("name", SUCCESSORS)
+def test_successors_exist(name):
+    """What an error proposes can be written."""
+    place, module, component, inner = SUCCESSORS[name]
+    assert place in KMPRegressor().get_params()
+    kind = getattr(import_module(f"pursuit.{module}"), component)
+    assert inner is None or inner in signature(kind).parameters
+
+
+def test_every_removed_parameter_is_tested():
+    assert set(KMPRegressor._removed) == set(KMPClassifier._removed) == set(SUCCESSORS)
+
+
+def test_there_are_few_parameters():
+    assert len(signature(KMPClassifier).parameters) <= 18
+    assert len(signature(KMPRegressor).parameters) <= 16
+    assert not set(SUCCESSORS) & set(signature(KMPClassifier).parameters)
+
+
+def test_misspelled_parameters_of_kmp_keep_their_errors():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gama'"):
+        KMPRegressor(gama=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'gama'"):
+        KMPRegressor().set_params(gama=3)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from pursuit import KMPClassifier, KMPRegressor, LocalGaussianDensity, ManifoldParzen
 from pursuit._warnings import warn
+from pursuit.selection import CrossValidation
 
 X = np.random.default_rng(0).standard_normal((60, 3))
 X[:, 2] = 0.0
@@ -19,8 +20,8 @@ Y = X[:, 0] > 0
 NO_POINTS, NO_WIDTH = "no support points", "grows as bandwidth goes to 0"
 # Functions of one row each; a column that is constant.
 LOUD = [
-    (KMPRegressor(gamma=1e6, alpha=1e-3, cv=3), NO_POINTS),
-    (KMPClassifier(gamma=1e6, alpha=1e-3, cv=3), NO_POINTS),
+    (KMPRegressor(gamma=1e6, alpha=1e-3, selection=CrossValidation(3)), NO_POINTS),
+    (KMPClassifier(gamma=1e6, alpha=1e-3, selection=CrossValidation(3)), NO_POINTS),
     (ManifoldParzen(), NO_WIDTH),
     (LocalGaussianDensity(0.5), NO_WIDTH),
 ]

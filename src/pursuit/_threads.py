@@ -31,6 +31,8 @@ _original: list[tuple[int, list[int]]] = []
 
 @cache
 def _pools() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401 -- a controller knows what is loaded only
+
     return ThreadpoolController()
 
 

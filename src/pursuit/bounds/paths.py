@@ -224,7 +224,18 @@ def _n_distinct(path: NestedModels, size: int) -> int:
     return int(path.positions[:size].max(initial=-1)) + 1
 
 
+def counted_rows(counts: np.ndarray) -> np.ndarray:
+    """Return the rows that bounds count: those of positive weight.
+
+    Weights that are whole numbers are repetitions; others say only which rows count.
+    """
+    rows = np.flatnonzero(counts > 0)
+    times = counts[rows]
+    are_whole = np.all(times == np.round(times)) and times.sum() < 2**31
+    return np.repeat(rows, times.astype(np.int64)) if are_whole else rows
+
+
 def positions_of(atoms: np.ndarray, row_numbers: np.ndarray) -> np.ndarray:
     """Return the positions of atoms' rows in ``row_numbers``, -1 if absent."""
-    place = {int(row): j for j, row in enumerate(row_numbers)}
+    place = {int(row): j for j, row in reversed(list(enumerate(row_numbers)))}
     return np.array([place.get(int(atom), -1) for atom in atoms], dtype=int)

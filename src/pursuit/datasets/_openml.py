@@ -80,10 +80,10 @@ def checked(source: Source, bunch: Any) -> Arrays:
         raise ValueError(f"it is of shape {bunch.data.shape}, not {source.shape}")
     arrays = source.arrays(bunch)
     parts = [arrays[key] for key in ("y", "y_train", "y_test") if key in arrays]
-    for part, counts in zip(parts, source.counts, strict=False):
+    for part, expected in zip(parts, source.counts, strict=False):
         counts = np.bincount(part).tolist()
-        if counts != list(counts):
-            raise ValueError(f"its classes have {counts} rows, not {list(counts)}")
+        if counts != list(expected):
+            raise ValueError(f"its classes have {counts} rows, not {list(expected)}")
     return arrays
 
 

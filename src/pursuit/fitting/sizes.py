@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pursuit.bounds.paths import Training, bound_curve, positions_of
+from pursuit.bounds.paths import Training, bound_curve, counted_rows, positions_of
 from pursuit.engine.directions import DirectionSteps
 from pursuit.engine.problem import Steps
 from pursuit.selection import MinimalBound
@@ -41,10 +41,10 @@ def _errors(plan: Plan, p: Watched) -> np.ndarray:
 
 
 def _bounds(plan: Plan, p: Steps) -> np.ndarray:
-    """Return the bounds of the models so far, on the rows of positive weight."""
+    """Return the bounds of the models so far, on the rows that they count."""
     assert isinstance(plan.selection, MinimalBound)
     path = p.path()
-    counted = np.flatnonzero(p.problem.weight > 0)
+    counted = counted_rows(np.where(p.problem.weight > 0, plan.sample.counts, 0.0))
     K = p.atoms.values(path.support)[:, counted].T
     rows = positions_of(plan.grid.dictionaries[0].rows[path.support], counted)
     Y = p.problem.Y[:, counted]

@@ -20,6 +20,7 @@ from pursuit.bounds.paths import (
     Training,
     bound_curve,
     check_rule,
+    counted_rows,
     default_kind,
     positions_of,
 )
@@ -310,7 +311,8 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         delta : float, default=0.05
             Probability with which the bound may fail.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the fit: rows of weight 0 are left out, others count as one.
+            Weights of the fit. Whole numbers are repetitions; otherwise rows of weight
+            0 are left out, and all others count as one.
         output : int, optional
             Class whose path is meant, with ``multiclass="ovr"``.
 
@@ -337,7 +339,7 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         rule = BoundRule(kind, alpha, delta)
         check_rule(rule, is_class, len(Y))
         weight = check_sample_weight(sample_weight, len(Y.T))
-        counted = np.flatnonzero(weight > 0)
+        counted = counted_rows(weight)
         functions = self._functions_of(path.support)
         K = values_of(functions, X)[counted]
         rows = positions_of(functions.rows, counted)

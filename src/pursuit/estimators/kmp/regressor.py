@@ -197,8 +197,9 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 is the same as the row twice, 0 the same as no row (only
-            ``selection="bound"`` counts rows, whatever their weights).
+            A weight of 2 is the same as the row twice, 0 the same as no row. (A bound
+            counts rows, so that fractions of a weight mean nothing to
+            ``selection="bound"``.)
         groups : array-like of shape (n_samples,), optional
             For ``selection=CrossValidation(splitter)``, if the splitter keeps groups
             of rows together, such as scikit-learn's ``GroupKFold``.

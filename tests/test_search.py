@@ -1,4 +1,4 @@
-"""Searches among many rows look at some of them; models have all."""
+"""Searches for width and ridge; among many rows they use some, models use all."""
 
 from types import SimpleNamespace
 
@@ -11,10 +11,18 @@ from sklearn.datasets import make_friedman1
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 from pursuit import KMPClassifier, KMPRegressor
+from pursuit._interrupts import Interrupted
 from pursuit.dictionaries import Features, ManyWidths, OneKernel
-from pursuit.estimators import _planning
-from pursuit.fitting import choice, engines, procedure, scope
-from pursuit.fitting.held_out import left_of
+from pursuit.estimators.kmp import planning
+from pursuit.fitting import engines, procedure, search
+from pursuit.kernels import Polynomial, Sigmoid
+from pursuit.selection import (
+    CrossValidation,
+    FixedSize,
+    LeaveOneOut,
+    MinimalBound,
+    Validation,
+)
 
 
 @pytest.fixture
@@ -26,53 +34,61 @@ def data():
 @pytest.fixture(autouse=True)
 def enough(monkeypatch):
     """Let few be enough."""
-    monkeypatch.setattr(scope, "ENOUGH_ATOMS", 60)
-    monkeypatch.setattr(scope, "ENOUGH_ROWS", 200)
-    monkeypatch.setattr(scope, "HELD_OUT_TO_RANK", 50)
-    monkeypatch.setattr(scope, "_LEAST_OF_A_PART", 5)
+    monkeypatch.setattr(search, "ENOUGH_ATOMS", 60)
+    monkeypatch.setattr(search, "ENOUGH_ROWS", 200)
+    monkeypatch.setattr(search, "HELD_OUT_TO_RANK", 50)
+    monkeypatch.setattr(search, "_LEAST_OF_A_PART", 5)
 
 
 @pytest.fixture
 def seen(monkeypatch):
-    """What a fit's search looks at."""
-    found = SimpleNamespace()
-    look = scope.scope_of_search
+    """The plan of a fit, and its part that the search uses."""
+    plans = SimpleNamespace()
+    part_to_search = search.part_to_search
 
-    def scope_of_search(plan, *data):
-        seen = look(plan, *data)
-        found.whole = plan
-        found.plan, found.X, found.problems = seen.plan, seen.X, seen.problems
-        return seen
+    def part(plan):
+        plans.whole, plans.part = plan, part_to_search(plan)
+        return plans.part
 
-    monkeypatch.setattr(choice, "scope_of_search", scope_of_search)
-    return found
+    monkeypatch.setattr(search, "part_to_search", part)
+    return plans
 
 
 # -- what is looked at -------------------------------------------------------------
 
 
+def part_of(seen):
+    """Return the plan of the part, its problem, and its middle dictionary."""
+    plan = seen.part
+    return plan, plan.template, plan.grid.dictionaries[0]
+
+
 def test_some_functions_rows_and_folds_are_looked_at(data, seen):
     X, y = data
     KMPRegressor(max_support=20).fit(X, y)
-    plan, problem = seen.plan, seen.problems[0]
-    assert len(plan.rows.labels) == len(plan.grid.dictionaries[0]) == 60
-    assert seen.X.shape == (200, 5)
+    plan, problem, dictionary = part_of(seen)
+    assert len(plan.grid.labels) == len(dictionary) == 60
+    assert plan.sample.X.shape == (200, 5)
     assert problem.Y.shape == (1, 200)
+    assert problem.candidates.shape == (60,)
     # Ten folds of 30 rows, of which some are not looked at.
-    assert len(plan.held_out.folds) == 2
-    assert all(fold.shape == (200,) and fold.any() for fold in plan.held_out.folds)
+    assert len(seen.whole.folds) == 10
+    assert len(plan.folds) == 2
+    assert all(part.shape == (200,) and part.any() for part in plan.folds.parts)
     # Functions stand on rows that are looked at: all may be chosen.
-    assert plan.rows.sites.open_atoms(problem.weight).all()
-    np.testing.assert_array_equal(
-        X[plan.rows.labels], plan.grid.dictionaries[0].centers
-    )
-    some = {tuple(row) for row in seen.X}
-    assert all(tuple(center) in some for center in plan.grid.dictionaries[0].centers)
+    assert np.isin(plan.grid.atom_sets, plan.sample.sets).all()
+    np.testing.assert_array_equal(X[plan.grid.labels], dictionary.centers)
+    some = {tuple(row) for row in plan.sample.X}
+    assert all(tuple(center) in some for center in dictionary.centers)
+    # The rows are those of the whole, with their targets.
+    rows = [np.flatnonzero((row == X).all(axis=1))[0] for row in plan.sample.X]
+    np.testing.assert_array_equal(plan.sample.Y[0], y[rows])
+    np.testing.assert_array_equal(problem.Y, plan.sample.Y)
 
 
 def test_there_are_two_functions_a_step_at_least(data, seen):
     KMPRegressor(max_support=50).fit(*data)
-    assert len(seen.plan.rows.labels) == 100
+    assert len(seen.part.grid.labels) == 100
 
 
 def test_few_data_are_looked_at_whole(data, seen):
@@ -80,30 +96,31 @@ def test_few_data_are_looked_at_whole(data, seen):
     weight = np.ones(300)
     weight[50:] = 0
     KMPRegressor(max_support=20).fit(X, y, weight)
-    assert seen.plan is seen.whole
+    assert seen.part is seen.whole
     KMPRegressor(max_support=20).fit(X[:50], y[:50])
-    assert seen.plan is seen.whole
+    assert seen.part is seen.whole
 
 
 def test_nothing_to_compare_is_not_searched(data, seen):
     KMPRegressor(max_support=20, gamma=0.1, alpha=0.1).fit(*data)
-    assert seen.plan is seen.whole
+    assert seen.part is seen.whole
 
 
 @pytest.mark.parametrize(
-    "cv", [KFold(5), ShuffleSplit(3, random_state=0), GroupKFold(5)], ids=named
+    "folds", [KFold(5), ShuffleSplit(3, random_state=0), GroupKFold(5)], ids=named
 )
-def test_folds_that_were_given_are_kept(data, seen, cv):
-    groups = np.arange(300) // 10 if isinstance(cv, GroupKFold) else None
-    KMPRegressor(max_support=20, cv=cv).fit(*data, groups=groups)
-    assert len(seen.plan.rows.labels) == 60
-    assert seen.X.shape == (300, 5)
-    np.testing.assert_array_equal(seen.plan.held_out.folds, seen.whole.held_out.folds)
+@pytest.mark.parametrize("rule", [CrossValidation, FixedSize])
+def test_folds_that_were_given_are_kept(data, seen, folds, rule):
+    groups = np.arange(300) // 10 if isinstance(folds, GroupKFold) else None
+    KMPRegressor(max_support=20, selection=rule(folds)).fit(*data, groups=groups)
+    assert len(seen.part.grid.labels) == 60
+    assert seen.part.sample.X.shape == (300, 5)
+    np.testing.assert_array_equal(seen.part.folds.parts, seen.whole.folds.parts)
 
 
 def test_the_only_held_out_part_is_kept(data, seen):
     KMPRegressor(max_support=20, selection="validation").fit(*data)
-    (fold,) = seen.plan.held_out.folds
+    (fold,) = seen.part.folds.parts
     assert fold.shape == (200,)
     assert 20 < fold.sum() < 60
 
@@ -114,10 +131,10 @@ def test_held_out_rows_are_some_of_those_looked_at(data, seen, kind, selection):
     X, y = data
     y = y > np.median(y) if kind is KMPClassifier else y
     kind(max_support=20, selection=selection).fit(X, y)
-    plan, weight = seen.plan, seen.problems[0].weight
-    for fold in plan.held_out.folds:
+    folds = seen.part.folds
+    for fold, is_open in zip(folds.parts, folds.open_atoms, strict=True):
         assert 0.3 < fold.mean() / (0.1 if selection == "cv" else 0.2) < 2
-        is_open = plan.rows.sites.open_atoms(left_of(fold, weight))
+        assert is_open.shape == (60,)
         assert 0.6 < is_open.mean() < 1
 
 
@@ -125,21 +142,22 @@ def test_small_classes_and_small_held_out_parts_are_kept(data, seen):
     X, y = data
     rare = y > np.sort(y)[-21]
     KMPClassifier(max_support=20, selection="validation").fit(X, rare)
-    (fold,), Y = seen.plan.held_out.folds, seen.problems[0].Y[0]
+    (fold,), Y = seen.part.folds.parts, seen.part.sample.Y[0]
     assert np.count_nonzero(Y[fold] > 0) == 4
     assert np.count_nonzero(Y[~fold] > 0) >= 12
-    KMPRegressor(max_support=20, selection="validation", validation_fraction=0.02).fit(
-        X, y
-    )
-    assert np.count_nonzero(seen.plan.held_out.folds[0]) == 6
+    KMPRegressor(max_support=20, selection=Validation(0.02)).fit(X, y)
+    assert np.count_nonzero(seen.part.folds.parts[0]) == 6
 
 
-@pytest.mark.parametrize("selection", ["cv", "validation"])
-def test_scores_are_of_the_rows_that_are_looked_at(data, selection):
+@pytest.mark.parametrize("rule", [CrossValidation, Validation])
+def test_scores_are_of_the_rows_that_are_looked_at(data, rule):
     X, y = data
-    how = {"max_support": 20, "selection": selection, "size_tolerance": 0.0}
-    scored = KMPRegressor(scoring="neg_mean_squared_error", **how).fit(X, y)
-    plain = KMPRegressor(**how).fit(X, y)
+    scored, plain = (
+        KMPRegressor(max_support=20, selection=rule(tolerance=0.0, scoring=scoring))
+        for scoring in ("neg_mean_squared_error", None)
+    )
+    scored.fit(X, y)
+    plain.fit(X, y)
     assert len(scored.search_) == len(plain.search_)
     for ours, theirs in zip(scored.search_, plain.search_, strict=True):
         np.testing.assert_allclose(ours["errors"], theirs["errors"], rtol=1e-6)
@@ -148,22 +166,23 @@ def test_scores_are_of_the_rows_that_are_looked_at(data, selection):
 def test_no_copy_is_made_of_data_that_are_looked_at_whole(data, seen):
     X, y = data
     K = X @ X.T
-    KMPRegressor("precomputed", max_support=20, cv=KFold(5)).fit(K, y)
-    assert seen.plan is not seen.whole
-    assert np.shares_memory(seen.X, K)
+    selection = CrossValidation(KFold(5))
+    KMPRegressor("precomputed", max_support=20, selection=selection).fit(K, y)
+    assert seen.part is not seen.whole
+    assert np.shares_memory(seen.part.sample.X, K)
 
 
 def test_functions_that_stand_on_no_row_are_kept(data, seen):
     KMPRegressor(dictionary=OneKernel() + Features(), max_support=20).fit(*data)
-    assert len(seen.plan.rows.labels) == 60 + 5
-    rows = seen.plan.grid.dictionaries[0].rows
+    assert len(seen.part.grid.labels) == 60 + 5
+    rows = seen.part.grid.dictionaries[0].rows
     assert np.count_nonzero(rows < 0) == 5
 
 
 def test_several_functions_a_row(data, seen):
     KMPRegressor(dictionary=ManyWidths(multiples=(0.5, 2.0)), max_support=20).fit(*data)
-    assert len(seen.plan.rows.labels) == 60
-    assert len(np.unique(seen.plan.grid.dictionaries[0].rows)) == 30
+    assert len(seen.part.grid.labels) == 60
+    assert len(np.unique(seen.part.grid.dictionaries[0].rows)) == 30
 
 
 # -- what comes of it --------------------------------------------------------------
@@ -186,18 +205,18 @@ def test_as_many_folds_choose_the_size_as_hold_out_enough_rows(data, monkeypatch
     X, y = data
     how = {"max_support": 20, "gamma": 0.3, "alpha": 0.1}
     every = KMPRegressor(**how).fit(X, y)
-    monkeypatch.setattr(_planning, "HELD_OUT_TO_SIZE", 100)
+    monkeypatch.setattr(planning, "HELD_OUT_TO_SIZE", 100)
     some = KMPRegressor(**how).fit(X, y)
     assert len(np.unique(every.search_[0]["errors"] - some.search_[0]["errors"])) > 1
     # Four of ten folds hold out 120 rows.
-    monkeypatch.setattr(_planning, "HELD_OUT_TO_SIZE", 120)
+    monkeypatch.setattr(planning, "HELD_OUT_TO_SIZE", 120)
     again = KMPRegressor(**how).fit(X, y)
     np.testing.assert_array_equal(again.search_[0]["errors"], some.search_[0]["errors"])
     given = KFold(10)
     monkeypatch.undo()
-    whole = KMPRegressor(cv=given, **how).fit(X, y)
-    monkeypatch.setattr(_planning, "HELD_OUT_TO_SIZE", 100)
-    still = KMPRegressor(cv=given, **how).fit(X, y)
+    whole = KMPRegressor(selection=CrossValidation(given), **how).fit(X, y)
+    monkeypatch.setattr(planning, "HELD_OUT_TO_SIZE", 100)
+    still = KMPRegressor(selection=CrossValidation(given), **how).fit(X, y)
     np.testing.assert_array_equal(
         whole.search_[0]["errors"], still.search_[0]["errors"]
     )
@@ -205,7 +224,7 @@ def test_as_many_folds_choose_the_size_as_hold_out_enough_rows(data, monkeypatch
 
 def test_weights_count_as_repeated_rows_where_folds_are_left_out(data, monkeypatch):
     X, y = data
-    monkeypatch.setattr(_planning, "HELD_OUT_TO_SIZE", 100)
+    monkeypatch.setattr(planning, "HELD_OUT_TO_SIZE", 100)
     once = KMPRegressor(max_support=20).fit(X, y, np.full(300, 2.0))
     twice = KMPRegressor(max_support=20).fit(np.tile(X, (2, 1)), np.tile(y, 2))
     assert (once.gamma_, once.alpha_) == (twice.gamma_, twice.alpha_)
@@ -287,12 +306,87 @@ def test_every_class_has_its_own_size(data):
 
 
 def test_an_interrupted_choice_of_the_size(data, monkeypatch):
-    def interrupted(*_):
-        raise choice.SearchInterrupted([])
+    shared_curves = search.shared_curves
 
-    monkeypatch.setattr(choice, "shared_curves", interrupted)
+    def interrupted(bench, problems, folds, *how, **more):
+        # Only the choice of the size uses all folds.
+        if len(folds) == 10:
+            raise Interrupted([])
+        return shared_curves(bench, problems, folds, *how, **more)
+
+    monkeypatch.setattr(search, "shared_curves", interrupted)
     with pytest.warns(UserWarning, match="choice of a size was interrupted"):
         model = KMPRegressor(max_support=20).fit(*data)
     assert model.n_support_ > 0
     tried = [(row["gamma"], row["alpha"]) for row in model.search_]
     assert len(tried) == len(set(tried))
+    assert model.stop_reason_.startswith("interrupted")
+
+
+# -- which widths and ridges are tried ---------------------------------------------
+
+
+def test_all_widths_are_tried_where_none_of_the_first_is_any_good():
+    """The median is far too wide for a wave of many periods."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 5, (300, 1))
+    y = np.sin(20 * X[:, 0]) + 0.1 * rng.normal(size=300)
+    model = KMPRegressor().fit(X, y)
+    assert model.score(X, y) > 0.9
+    model = KMPClassifier(loss="logistic", max_support=60).fit(X, y > 0)
+    assert model.score(X, y > 0) > 0.85
+    noise = KMPRegressor().fit(X, rng.normal(size=300))
+    tried = {row["gamma"] for row in noise.search_}
+    assert max(tried) / min(tried) == pytest.approx(256 * 64)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Polynomial(2, "cv", 1.0), Sigmoid("cv", 0.5)], ids=named
+)
+def test_widths_of_a_kernel_object_are_searched(data, kernel):
+    X, y = data
+    model = KMPRegressor(kernel, max_support=20).fit(X, y)
+    widths = sorted({row["gamma"] for row in model.search_})
+    assert len(widths) > 2
+    assert model.gamma_ in widths
+    # The object stays as it is; the functions have the best width, all else as given.
+    assert kernel.gamma == "cv"
+    assert model.atoms_.kernel.gamma == model.gamma_
+    kept = {**kernel.get_params(), "gamma": model.gamma_}
+    assert model.atoms_.kernel.get_params() == kept
+    given = clone(kernel).set_params(gamma=model.gamma_)
+    alone = KMPRegressor(given, alpha=model.alpha_, max_support=20).fit(X, y)
+    np.testing.assert_array_equal(model.support_, alone.support_)
+    np.testing.assert_allclose(model.predict(X), alone.predict(X), rtol=1e-6)
+
+
+def test_a_kernel_object_is_searched_as_its_name(data):
+    X, y = data
+    named = KMPRegressor("poly", max_support=10).fit(X, y)
+    model = KMPRegressor(Polynomial(gamma="cv"), max_support=10).fit(X, y)
+    assert model.gamma_ == named.gamma_
+    np.testing.assert_array_equal(model.predict(X), named.predict(X))
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [FixedSize(3), LeaveOneOut(n_folds=3), MinimalBound(n_folds=3), CrossValidation(3)],
+    ids=named,
+)
+def test_folds_of_every_rule_compare_widths(data, seen, selection):
+    KMPRegressor(max_support=20, selection=selection).fit(*data)
+    assert len(seen.whole.folds) == 3
+
+
+@pytest.mark.parametrize(
+    "rule", [CrossValidation, Validation, MinimalBound, FixedSize], ids=named
+)
+def test_scores_of_every_rule_compare_widths(data, rule):
+    X, y = data
+    scored = KMPRegressor(
+        max_support=10, selection=rule(scoring="neg_mean_absolute_error")
+    )
+    gaps = [np.abs(y - np.median(y)).mean(), np.abs(y - y.mean()).mean()]
+    first = scored.fit(X, y).search_[0]["errors"][0]
+    # The error of the constant, on some rows.
+    assert 0.8 * min(gaps) < first < 1.2 * max(gaps)

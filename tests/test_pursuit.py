@@ -724,26 +724,25 @@ def test_steps_can_be_taken_back():
     np.testing.assert_allclose(whole.path().errors, short.errors)
 
 
-def test_a_record_is_what_a_pursuit_has_done_so_far():
+def test_a_path_is_what_a_pursuit_has_done_so_far():
     D, Y = matrices(diabetes_kernel)
     atoms = atoms_of(D)
     pursuit = Pursuit(atoms, problem_of(D, Y, 12, held_out=np.ones(len(D))))
-    records = []
-    run(atoms, [pursuit], lambda _: records.append(pursuit.record()))
-    *parts, whole = records
-    assert (whole.n_steps, whole.stop_reason) == (12, "max_support")
-    np.testing.assert_array_equal(whole.chosen, pursuit.chosen)
+    paths = []
+    run(atoms, [pursuit], lambda _: paths.append(pursuit.path()))
+    *parts, whole = paths
+    assert (len(whole), whole.stop_reason) == (12, "max_support")
+    np.testing.assert_array_equal(whole.atoms, pursuit.chosen)
     np.testing.assert_array_equal(whole.gains, pursuit.gains)
-    np.testing.assert_array_equal(whole.errors, pursuit.errors)
-    assert parts[0].n_steps < 12
+    assert len(parts[0]) < 12
     for part in parts:
-        n = part.n_steps
-        assert part.stop_reason is None
-        np.testing.assert_array_equal(part.chosen, whole.chosen[:n])
+        n = len(part)
+        assert part.stop_reason == "unfinished"
+        np.testing.assert_array_equal(part.atoms, whole.atoms[:n])
         np.testing.assert_array_equal(part.gains, whole.gains[:n])
         np.testing.assert_array_equal(part.errors, whole.errors[: n + 1])
     pursuit.chosen[0] = -7
-    assert whole.chosen[0] >= 0
+    assert whole.atoms[0] >= 0
     with pytest.raises(FrozenInstanceError):
         whole.stop_reason = "another"
 

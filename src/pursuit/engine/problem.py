@@ -1,4 +1,7 @@
-"""The problem that a pursuit solves, and the record of its steps."""
+"""The problem that a pursuit solves, and the steps of a pursuit in progress.
+
+The path is the frozen record of these steps.
+"""
 
 from __future__ import annotations
 
@@ -93,32 +96,6 @@ class Problem:
         return squared <= _CONSTANT**2 * whole
 
 
-@dataclass(frozen=True, eq=False)
-class Record:
-    """The steps that a pursuit took.
-
-    Attributes
-    ----------
-    chosen : ndarray of shape (n_steps,)
-        Atom chosen at each step.
-    gains : ndarray of shape (n_steps,)
-        Score of that atom.
-    errors : ndarray of shape (n_steps + 1, 2)
-        Loss at sizes 0, 1, ..., summed over the fitted and the held-out rows.
-    stop_reason : str or None
-    """
-
-    chosen: np.ndarray
-    gains: np.ndarray
-    errors: np.ndarray
-    stop_reason: str | None
-
-    @property
-    def n_steps(self) -> int:
-        """The number of steps."""
-        return len(self.chosen)
-
-
 class Steps(ABC):
     """The steps of a pursuit in progress.
 
@@ -200,16 +177,6 @@ class Steps(ABC):
     def take_back(self, n_steps: int) -> None:
         """Undo the steps after ``n_steps``, and end the pursuit."""
         self.n_steps = min(self.n_steps, n_steps)
-
-    def record(self) -> Record:
-        """Return a copy of the steps so far, without the state of the pursuit."""
-        n = self.n_steps
-        return Record(
-            chosen=self.chosen[:n].copy(),
-            gains=self.gains[:n].copy(),
-            errors=self.errors[: n + 1].copy(),
-            stop_reason=self.stop_reason,
-        )
 
     @abstractmethod
     def held_out_values(self) -> Iterator[np.ndarray]:

@@ -443,8 +443,26 @@ def test_steps_that_were_taken_back_are_not_scored(rng):
     watched = Watched(Pursuit(atoms, problem), reference.mistakes(problem.Y))
     run(atoms, [watched.pursuit], lambda _: watched.look())
     whole = watched.errors
-    watched.pursuit.take_back(3)
+    watched.pursuit.take_back(3, "callback")
     np.testing.assert_array_equal(watched.errors, whole[:4])
+
+
+@pytest.mark.parametrize("n_scored", [0, 1, 7])
+def test_a_score_that_was_cut_off_does_not_shift_the_others(rng, n_scored):
+    A, _, problem = kernel_classes(rng, 2)
+    atoms, score, n_calls = StoredAtoms(A), reference.mistakes(problem.Y), [0]
+
+    def interrupted(*case):
+        n_calls[0] += 1
+        if n_calls[0] == n_scored + 1:
+            raise KeyboardInterrupt
+        return score(*case)
+
+    whole, cut_off = (Watched(Pursuit(atoms, problem), s) for s in (score, interrupted))
+    for watched in (whole, cut_off):
+        run(atoms, [watched.pursuit], lambda _, w=watched: w.look())
+    record = cut_off.record()
+    np.testing.assert_array_equal(record.errors, whole.errors[:n_scored])
 
 
 def test_curves_of_scores_are_their_means_over_folds(rng):

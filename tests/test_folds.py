@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from pursuit import KMPClassifier
 from pursuit.engine.problem import Problem
+from pursuit.estimators.kmp import planning
 from pursuit.fitting.folds import Folds, enough_folds, hold_out, make_folds
 
 # -- folds -------------------------------------------------------------------------
@@ -361,3 +363,14 @@ def test_as_many_folds_as_hold_out_enough_different_rows():
     ]
     shares = [0.5 * fold for fold in folds]
     assert len(enough_folds(shares, sets, 3)) == 2
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1, 1: 6}, {0: 4, 1: 4}])
+def test_weights_of_classes_do_not_change_the_folds(class_weight, monkeypatch):
+    X, y = np.repeat(np.arange(40.0), 4)[:, None], np.tile([0, 0, 0, 1], 40)
+    seen = []
+    monkeypatch.setattr(planning, "enough_folds", lambda f, *_: seen.append(f) or f)
+    how = {"gamma": 1.0, "alpha": 0.1, "max_support": 3}
+    for weight in (None, class_weight):
+        KMPClassifier(**how, class_weight=weight).fit(X, y)
+    np.testing.assert_array_equal(*seen)

@@ -27,7 +27,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pursuit import KMPClassifier, KMPRegressor
-from pursuit.dictionaries import Features, Transformed
+from pursuit.dictionaries import Features, Precomputed, Transformed
 from pursuit.kernels import Gaussian, Linear
 from pursuit.methods import Redrawn
 from pursuit.path import SeparatePaths
@@ -815,3 +815,29 @@ def test_redrawn_functions_that_are_computed_together():
     splines = Transformed(SplineTransformer(n_knots=6))
     model = KMPRegressor(dictionary=splines, n_candidates=Redrawn(), max_support=20)
     assert model.fit(X, y).score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_redrawn_candidates_come_back_after_a_step(seed):
+    # The second column is of use only after the first was chosen.
+    X = np.array([[1, 1, 1, 1, 0, 0, 0, 0], [0.5, 0.5, -1.5, -1.5, 0, 0, 0, 0]]).T
+    y = np.array([3.0, 3, 1, 1, 0, 0, 0, 0])
+    model = KMPRegressor(
+        dictionary=Precomputed(),
+        alpha=0,
+        fit_intercept=False,
+        selection=None,
+        max_support=2,
+        n_candidates=Redrawn(1),
+        random_state=seed,
+    ).fit(X, y)
+    assert sorted(model.support_) == [0, 1]
+
+
+def test_a_model_of_a_kernel_matrix_stays_one(rng):
+    X, y = rng.standard_normal((40, 2)), rng.standard_normal(40)
+    K = rbf_kernel(X)
+    model = KMPRegressor("precomputed", alpha=0.1, selection=None, max_support=5)
+    expected = model.fit(K, y).predict(K[:, model.support_])
+    model.set_params(kernel="rbf")
+    np.testing.assert_array_equal(model.predict(K[:, model.support_]), expected)

@@ -688,3 +688,11 @@ def test_a_fifth_of_the_points_is_as_likely_as_all_of_them(name, n_splits):
         found.append([log_loss(y_test, m.predict_proba(X_test)) for m in models])
     ours, theirs = np.mean(found, axis=0)
     assert ours <= 1.03 * theirs
+
+
+def test_errors_of_a_scorer_are_its_own(moons):
+    def scorer(model, X, y):
+        return np.nosuchname
+
+    with pytest.raises(AttributeError, match="^module 'numpy' has no attribute"):
+        KMPClassifier(selection=CrossValidation(scoring=scorer)).fit(*moons)

@@ -26,7 +26,7 @@ from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
 from pursuit.fitting import engines
 from pursuit.methods import Redrawn
-from pursuit.selection import Validation
+from pursuit.selection import FixedSize, MinimalBound, Validation
 
 METHODS = ("pre-fitting", "back-fitting")
 
@@ -271,3 +271,11 @@ def test_sizes_without_a_held_out_error_do_not_count(data, monkeypatch, used):
         model = KMPRegressor(**how).fit(X, y)
     assert ended == [17]
     assert len(model.path_) == 16
+
+
+@pytest.mark.parametrize("kind", [FixedSize, MinimalBound])
+def test_a_score_that_no_row_needs_does_not_keep_the_rows(data, used, kind):
+    X, y = data
+    how = dict(FEW, gamma=0.3, alpha=0.01, max_memory="5 MB")
+    KMPRegressor(**how, selection=kind(scoring="r2")).fit(X, y)
+    assert used

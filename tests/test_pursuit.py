@@ -718,7 +718,7 @@ def test_watch_may_stop_a_pursuit():
 def test_steps_can_be_taken_back():
     D, Y = matrices(diabetes_kernel)
     whole = pursuit_of(D, Y, 12)
-    whole.take_back(5)
+    whole.take_back(5, "callback")
     short = path_of(D, Y, 5)
     assert whole.path().atoms.tolist() == short.atoms.tolist()
     np.testing.assert_allclose(whole.path().errors, short.errors)

@@ -1,7 +1,8 @@
 """Paths: all steps of a pursuit, in order, and why it stopped.
 
-`SeparatePaths` holds a `Path` for each output and is read in the same way: ``paths``
-lists them (a `Path` lists itself), and a size may be a number for each of them.
+`SeparatePaths` holds a `Path` for each output. Both have ``paths``, ``support``,
+``errors``, ``coefficients``, ``staged_values`` and ``truncate``; a size may be a number
+for each path.
 """
 
 from __future__ import annotations

@@ -183,7 +183,13 @@ class Sample:
 
         Weights are numbers of rows; if they are small, only their ratios are meant.
         """
-        return min(1.0, float(self.weight[self.weight > 0].mean()))
+        return _unit(self.weight)
+
+    @property
+    def multiplicity(self) -> np.ndarray:
+        """How many rows each row stands for, (l,): weights of classes do not count."""
+        counts = np.where(self.weight > 0, self.counts, 0.0)
+        return counts / _unit(counts)
 
     @property
     def contents(self) -> Any:
@@ -214,3 +220,7 @@ class Sample:
             rows=centers[centers >= 0],
             seen=self.seen[rows],
         )
+
+
+def _unit(weight: np.ndarray) -> float:
+    return min(1.0, float(weight[weight > 0].mean()))

@@ -138,8 +138,9 @@ class LeaveOneOut(Selection):
 
     Parameters
     ----------
-    patience : int, default=5
-        Number of steps without improvement after which the path stops.
+    patience : int or None, default=5
+        Number of steps without improvement after which the path stops; None is 30 plus
+        the best size so far.
     tolerance : float or "1se", default=0.01
         The smallest size is chosen whose error exceeds the lowest by at most this
         share. "1se" acts as 0.

@@ -107,9 +107,9 @@ def classes_of_points(sample: Sample) -> np.ndarray:
     Held-out rows count only if all rows equal to them are held out. Ties go to the
     lowest class.
     """
-    assert sample.labels is not None
-    classes, codes = np.unique(sample.labels, return_inverse=True)
-    sets = sample.sets
+    assert sample.classes is not None
+    assert sample.codes is not None
+    classes, codes, sets = sample.classes, sample.codes, sample.sets
     used = np.flatnonzero(sample.weight > 0)
     keys, pair = np.unique(sets[used] * len(classes) + codes[used], return_inverse=True)
     seen = np.bincount(pair, sample.seen[used])

@@ -246,8 +246,7 @@ def _in_parts(measure: Callable[[slice], None], sample: Sample) -> None:
 
 def _codes(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes of the rows and of the points as integers."""
-    if sample.labels is None:
+    if sample.classes is None or sample.codes is None:
         none = np.zeros(sample.X.shape[0], dtype=np.int64)
         return none, none[sample.rows]
-    classes, codes = np.unique(sample.labels, return_inverse=True)
-    return codes, np.searchsorted(classes, classes_of_points(sample))
+    return sample.codes, np.searchsorted(sample.classes, classes_of_points(sample))

@@ -174,9 +174,10 @@ class Steps(ABC):
             means=problem.means if problem.fit_intercept else None,
         )
 
-    def take_back(self, n_steps: int) -> None:
-        """Undo the steps after ``n_steps``, and end the pursuit."""
+    def take_back(self, n_steps: int, reason: str) -> None:
+        """Undo the steps after ``n_steps``, and end the pursuit for a reason."""
         self.n_steps = min(self.n_steps, n_steps)
+        self.stop_reason = reason
 
     @abstractmethod
     def held_out_values(self) -> Iterator[np.ndarray]:

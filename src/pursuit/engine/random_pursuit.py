@@ -36,6 +36,8 @@ class RandomPursuit(DirectionSteps):
         super().__init__(atoms, problem)
         self._n_candidates, self._rng = n_candidates, rng
         self._left = problem.candidates.copy()
+        # Atoms that add nothing to the present model.
+        self._is_idle = np.zeros(len(self._left), dtype=bool)
 
     @property
     def needs_norms(self) -> bool:
@@ -59,16 +61,17 @@ class RandomPursuit(DirectionSteps):
         if self.n_steps == problem.max_steps:
             self.stop_reason = "max_support"
             return
-        drawn = _drawn(self._left, self._n_candidates, self._rng)
+        drawn = _drawn(self._left & ~self._is_idle, self._n_candidates, self._rng)
         if not len(drawn):
             self.stop_reason = self._why_none()
             return
         best = self._best_of(drawn)
         if best is None:
-            # None of the atoms drawn adds anything: do not draw them again.
-            self._left[drawn] = False
+            # Do not draw these again before the next step.
+            self._is_idle[drawn] = True
             return
         self._take(*best)
+        self._is_idle[:] = False
 
     def _take(
         self, k: int, u: np.ndarray, h: np.ndarray, squared: float, gain: float
@@ -152,6 +155,8 @@ class RandomLossPursuit(LossPursuit):
         rng: np.random.Generator,
     ) -> None:
         self._n_candidates, self._rng = n_candidates, rng
+        # Atoms that add nothing to the present model.
+        self._is_idle = np.zeros(len(problem.candidates), dtype=bool)
         super().__init__(atoms, problem)
 
     @property
@@ -161,7 +166,10 @@ class RandomLossPursuit(LossPursuit):
 
     def propose(self) -> np.ndarray:
         """Complete the last step; no vectors are needed."""
+        before = self.n_steps
         self._complete()
+        if self.n_steps > before:
+            self._is_idle[:] = False
         return np.zeros((0, self.atoms.n_rows))
 
     def advance(
@@ -171,7 +179,8 @@ class RandomLossPursuit(LossPursuit):
         if self.stop_reason is not None:
             return
         chooser = self._chooser
-        drawn = _drawn(chooser.is_open, self._n_candidates, self._rng)
+        is_left = chooser.is_open & ~self._is_idle
+        drawn = _drawn(is_left, self._n_candidates, self._rng)
         if not len(drawn):
             self.stop_reason = self._why_none()
             return
@@ -180,5 +189,5 @@ class RandomLossPursuit(LossPursuit):
         chooser.leave_out(among, (chooser.directions * metric) @ A.T)
         self._next = chooser.choose(among, self.model.slope @ A.T)
         if self._next is None:
-            # None of the atoms drawn adds anything: do not draw them again.
-            chooser.is_open[drawn] = False
+            # Do not draw these again before the next step.
+            self._is_idle[drawn] = True

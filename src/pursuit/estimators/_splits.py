@@ -39,8 +39,7 @@ def held_out_parts(
 ) -> list[np.ndarray]:
     """Return the held-out rows of each fold; none if there are too few rows."""
     y, is_class = sample.balance, sample.is_class
-    # Weights count the rows that each row stands for.
-    weight = sample.weight / sample.unit
+    weight = sample.multiplicity
     data = sample.contents, y, weight
     if isinstance(selection, Validation):
         part = hold_out(*data, selection.fraction, sample.seed, is_class)

@@ -110,6 +110,9 @@ class Watched:
         self.pursuit = pursuit
         self._score = score
         self._scores: list[float] = []
+        self._is_cut_off = False
+        # Size at which the error is looked at next, where each look is costly.
+        self.next_look = 0
         held_out = pursuit.problem.held_out
         self._rows = np.flatnonzero(held_out)
         self._weight = held_out[self._rows]
@@ -117,9 +120,13 @@ class Watched:
 
     def look(self) -> None:
         """Score the steps since the last look."""
-        if self._score is not None and len(self._rows):
-            for values in self.pursuit.held_out_values():
-                self._scores.append(self._score(self._rows, values, self._weight))
+        if self._score is None or not len(self._rows) or self._is_cut_off:
+            return
+        # If an interrupt cuts a score off, those of later sizes are not wanted either.
+        self._is_cut_off = True
+        for values in self.pursuit.held_out_values():
+            self._scores.append(self._score(self._rows, values, self._weight))
+        self._is_cut_off = False
 
     @property
     def errors(self) -> np.ndarray:
@@ -204,11 +211,11 @@ def shared_curves(
     curves: list[Curve] = []
     for batch in _batches(problems, n_at_once):
         tasks = [list(folds.hold_out(problem)) for problem in batch]
-        records, is_whole = _run_tasks(bench, tasks, patience, score)
-        if not is_whole:
+        records, is_complete = _run_tasks(bench, tasks, patience, score)
+        if not is_complete:
             records = list(takewhile(lambda r: _have_begun(r, len(folds)), records))
         curves += [_curve(record, patience) for record in records]
-        if not is_whole:
+        if not is_complete:
             raise Interrupted(curves)
     return curves
 
@@ -229,8 +236,8 @@ def separate_curves(
     records: list[list[FoldErrors]] = [[] for _ in problems]
     held_out = zip(*(folds.hold_out(problem) for problem in problems), strict=True)
     for weight, parts in zip(folds.weights, held_out, strict=True):
-        fold, is_whole = _run_in_batches(bench_of(weight), parts, score)
-        if not is_whole:
+        fold, is_complete = _run_in_batches(bench_of(weight), parts, score)
+        if not is_complete:
             raise Interrupted([_curve(r, patience) for r in records if r])
         for record, errors in zip(records, fold, strict=True):
             record.append(errors)
@@ -249,11 +256,11 @@ def _run_tasks(
     """
     if len(tasks) == 1 and len(tasks[0]) > bench.n_at_once:
         # The folds do not know when the others stop improving.
-        fold, is_whole = _run_in_batches(bench, tasks[0], score)
-        return [fold], is_whole
+        fold, is_complete = _run_in_batches(bench, tasks[0], score)
+        return [fold], is_complete
     groups = [[Watched(bench.pursuit(p), score) for p in task] for task in tasks]
-    is_whole = _run(bench, groups, patience)
-    return [[p.record() for p in group] for group in groups], is_whole
+    is_complete = _run(bench, groups, patience)
+    return [[p.record() for p in group] for group in groups], is_complete
 
 
 def _run_in_batches(
@@ -263,11 +270,11 @@ def _run_in_batches(
     records: list[FoldErrors] = []
     for batch in _batches(problems, max(1, bench.n_at_once)):
         pursuits = [Watched(bench.pursuit(problem), score) for problem in batch]
-        is_whole = _run(bench, [pursuits], None)
+        is_complete = _run(bench, [pursuits], None)
         records += [p.record() for p in pursuits]
         # Free their memory before the next batch allocates its own.
         del pursuits
-        if not is_whole:
+        if not is_complete:
             return records, False
     return records, True
 

@@ -66,13 +66,6 @@ class Grid:
         return len(self.dictionaries) * len(self.alphas) > 1
 
     @property
-    def middle_widths(self) -> range:
-        """The indices of the three widths with which a search begins."""
-        n = len(self.dictionaries)
-        middle = (n - 1) // 2
-        return range(max(0, middle - 1), min(n, middle + 2))
-
-    @property
     def middle_alpha(self) -> float:
         """The ridge with which a search begins."""
         return self.alphas[len(self.alphas) // 2]
@@ -93,6 +86,12 @@ class Grid:
         )
 
 
+def middle_widths(n: int) -> range:
+    """Return the indices of the three of ``n`` widths with which a search begins."""
+    middle = (n - 1) // 2
+    return range(max(0, middle - 1), min(n, middle + 2))
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The data and the resolved settings of a fit.
@@ -103,7 +102,8 @@ class Plan:
     grid : Grid
         Widths and ridges.
     template : Problem
-        The problem of all outputs on all rows; its ridge is not set.
+        The problem of all outputs on all rows, without a ridge: :meth:`problems` adds
+        it.
     folds : Folds
         Rows to hold out; a single fold for one held-out part.
     selection : Selection

@@ -28,8 +28,8 @@ from .plan import Plan
 from .search import Choice, Trial, choose
 from .sizes import chosen_size, has_lost_patience
 
-# Called with the paths so far and their functions after each round; returns the number
-# of steps to keep if the fit is to stop, else None.
+# Called with the pursuits and the functions they choose from after each round; returns
+# the number of steps to keep if the fit is to stop, else None.
 OnRound = Callable[[Sequence[Steps], Functions], int | None]
 
 # In order of precedence if several paths ended for different reasons.
@@ -129,22 +129,21 @@ def _pursue(
     bench: Workbench | None,
     on_round: OnRound | None,
 ) -> list[Watched]:
-    steps = _new_pursuits(plan, problems, dictionary, bench)
     score = plan.score if plan.holds_out_of_model else None
+    is_scored = score is not None
+    steps = _new_pursuits(plan, problems, dictionary, bench, is_scored)
     pursuits = [Watched(p, score) for p in steps]
-    next_look = [0] * len(pursuits)
     total = sum(p.max_steps for p in problems)
     with Progress(total, "pursuit", plan.engines.verbose, unit="point") as progress:
 
         def watch(steps: Sequence[Steps]) -> None:
-            for i, p in enumerate(pursuits):
+            for p in pursuits:
                 p.look()
-                _stop_if_impatient(plan, p, next_look, i)
+                _stop_if_impatient(plan, p)
             n_kept = None if on_round is None else on_round(steps, dictionary)
             if n_kept is not None:
                 for s in steps:
-                    s.take_back(n_kept)
-                    s.stop_reason = "callback"
+                    s.take_back(n_kept, "callback")
             progress.show(sum(s.n_steps for s in steps), loss=_training_error(steps))
 
         run(steps[0].atoms, steps, watch)
@@ -159,6 +158,7 @@ def _new_pursuits(
     problems: list[Problem],
     dictionary: Functions,
     bench: Workbench | None,
+    is_scored: bool,
 ) -> list[Steps]:
     if bench is not None:
         return [bench.pursuit(problem) for problem in problems]
@@ -167,23 +167,21 @@ def _new_pursuits(
         plan.sample.X,
         problems,
         needs_directions=plan.selection.word == "loo",
-        needs_values=plan.score is not None,
+        needs_values=is_scored,
     )
 
 
-def _stop_if_impatient(
-    plan: Plan, p: Watched, next_look: list[int], place: int
-) -> None:
+def _stop_if_impatient(plan: Plan, p: Watched) -> None:
     """Stop a pursuit that has not improved for long enough.
 
     Bounds are computed along the whole path each time, so they are checked only when
     it has grown by a quarter; the path is still cut where patience ends.
     """
-    is_due = p.stop_reason is None and p.n_steps >= next_look[place]
+    is_due = p.stop_reason is None and p.n_steps >= p.next_look
     if not is_due or not plan.chooses_size_on_path:
         return
     if plan.selection.word == "bound":
-        next_look[place] = p.n_steps + max(8, p.n_steps // 4)
+        p.next_look = p.n_steps + max(8, p.n_steps // 4)
     if has_lost_patience(plan, p):
         p.pursuit.stop_reason = "patience"
 
@@ -239,4 +237,8 @@ def _common_reason(paths: Sequence[Path], sizes: Sequence[int]) -> str:
     reason = min((path.stop_reason for path in paths), key=list(REASONS).index)
     is_cut_off = reason in ("interrupted", "callback")
     # Nothing was chosen, although there was something to choose.
-    return "empty" if not any(sizes) and any(paths) and not is_cut_off else reason
+    return (
+        "empty"
+        if not any(sizes) and any(len(p) for p in paths) and not is_cut_off
+        else reason
+    )

@@ -8,7 +8,7 @@ If none of these widths is clearly better than the constant, all others are trie
 because nothing shows the direction.
 
 On large data, widths and ridges are compared on a subsample of rows, candidates and
-folds. The final model uses everything, and so do the folds that choose its size.
+folds. The plan's rows, candidates and folds then choose the size and fit the model.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pursuit.functions import Functions
 from .curves import TIE, Curve, separate_curves, shared_curves
 from .engines import Workbench
 from .folds import enough_folds
-from .plan import Grid, Plan
+from .plan import Grid, Plan, middle_widths
 
 # How many times smaller the next ridge is if the smallest was the best, and by which
 # share of the error the smallest must be better than the next one.
@@ -289,7 +289,7 @@ def lowest(trials: Sequence[Trial]) -> Trial:
 def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
     """Yield the pairs to compare next, given the trials so far."""
     grid, middle = plan.grid, plan.grid.middle_alpha
-    yield [(width, [middle]) for width in grid.middle_widths]
+    yield [(width, [middle]) for width in middle_widths(len(grid.dictionaries))]
     while widths := _widths_beside(grid, trials, middle):
         yield [(width, [middle]) for width in widths]
     if not lowest(trials).is_promising:
@@ -352,7 +352,7 @@ def compare(plan: Plan, pairs: Pairs) -> Iterator[list[Trial]]:
     # Threads share the data; each gets its share of the memory and of BLAS.
     share = replace(plan, engines=plan.engines.shared_by(n_jobs))
     with limited(max(1, allowed_threads() // n_jobs)):
-        yield from Parallel(n_jobs=n_jobs, prefer="threads")(
+        yield from Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
             delayed(_trials)(share, *pair) for pair in pairs
         )
 

@@ -104,7 +104,7 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         tell_why_empty(result, sample)
         path = join(result.paths)
         functions = result.dictionary[_places(result.labels, path.support)]
-        self._outputs = outputs
+        self._outputs, self._was_matrix = outputs, self._takes_matrix
         self._n_candidates, self._n_rows = len(result.labels), len(sample)
         self._set_path(path, result.sizes, functions)
         self.alpha_ = result.alpha
@@ -204,6 +204,7 @@ class BaseKMP(CallbackSupport, RemovedParameters):
             "alpha_": steps[0].problem.alpha,
             "gamma_": dictionary.gamma,
             "_outputs": outputs,
+            "_was_matrix": self._takes_matrix,
             "_n_candidates": len(plan.grid.labels),
             "_n_rows": len(plan.sample),
         }
@@ -229,14 +230,13 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         Returns
         -------
         model : estimator
-            A fitted copy that keeps only what this size needs: ``path_`` ends there,
-            ``n_iter_`` is its length, and ``stop_reason_`` begins with "truncated" if
-            steps were left out. This model does not change.
+            A fitted copy that keeps only what this size needs, and ``search_``:
+            ``path_`` ends there, ``n_iter_`` is its length, and ``stop_reason_`` begins
+            with "truncated" if steps were left out. This model does not change.
 
         Notes
         -----
-        A fitted model keeps its whole path. ``model.truncate()`` is all that
-        predictions need: pickle that for deployment.
+        A fitted model keeps its whole path. Pickle ``model.truncate()`` for deployment.
         """
         check_is_fitted(self, "dual_coef_")
         if n is not None:
@@ -311,8 +311,9 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         delta : float, default=0.05
             Probability with which the bound may fail.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the fit. Whole numbers are repetitions; otherwise rows of weight
-            0 are left out, and all others count as one.
+            Weights of the fit, 0 for rows of a class of weight 0. Whole numbers are
+            repetitions; otherwise rows of weight 0 are left out, and all others count
+            as one.
         output : int, optional
             Class whose path is meant, with ``multiclass="ovr"``.
 
@@ -419,7 +420,7 @@ class BaseKMP(CallbackSupport, RemovedParameters):
     # -- checks of X ---------------------------------------------------------------
 
     def _checked(self, X: Any) -> Any:
-        if self._takes_matrix and np.shape(X)[1:] == (self.n_support_,):
+        if self._was_matrix and np.shape(X)[1:] == (self.n_support_,):
             return check_array(X, dtype=np.float64)
         accepted = "csr" if self._accepts_sparse else False
         return validate_data(

@@ -11,6 +11,7 @@ from pursuit._ranges import SMALLEST_TO_SQUARE
 from pursuit._warnings import warn
 from pursuit.fitting import Fit
 from pursuit.functions import Functions
+from pursuit.functions._base import spread
 from pursuit.sample import Sample
 
 # A function with this share of its sum of squares on one row is too narrow.
@@ -19,8 +20,6 @@ _MOST = 0.9
 _RULING = 1e4
 # Absolute mean of targets -1 and +1 above which nearly all are equal.
 _ONE_SIDED = 0.98
-# Number of functions that are examined.
-_SOME = 32
 
 
 def tell_why_empty(result: Fit, sample: Sample) -> None:
@@ -47,8 +46,8 @@ def _is_one_sided(sample: Sample) -> bool:
 
 def _some_values(dictionary: Functions, sample: Sample) -> np.ndarray:
     """Return the values (n, m) of some functions on the rows of positive weight."""
-    some = np.unique(np.linspace(0, len(dictionary) - 1, _SOME).astype(int))
-    return np.abs(dictionary[some](sample.X)[sample.weight > 0])
+    some = dictionary[spread(len(dictionary))]
+    return np.abs(some(sample.X)[sample.weight > 0])
 
 
 def _check_not_tiny(values: np.ndarray) -> None:

@@ -19,7 +19,7 @@ from pursuit.engine.problem import Problem
 from pursuit.estimators._splits import check_groups, held_out_parts
 from pursuit.fitting.engines import Engines
 from pursuit.fitting.folds import Folds, enough_folds
-from pursuit.fitting.plan import Grid, Plan, Score
+from pursuit.fitting.plan import Grid, Plan, Score, middle_widths
 from pursuit.functions import Functions
 from pursuit.losses import Loss
 from pursuit.methods import Redrawn
@@ -35,8 +35,8 @@ LEAST_ALPHA = 1e-8
 # Other losses, flat where the squared loss is steep, need stronger ridges.
 LOSS_RIDGE = 10.0
 
-# Above this many rows, "cv" holds out one part instead of using k folds. Of these, the
-# first ones that hold out enough rows are used.
+# Above this many rows, "cv" holds out one part instead of using k folds. As many folds
+# are used as hold out the second number of rows.
 CV_ROWS, HELD_OUT_TO_SIZE = 10_000, 5_000
 
 
@@ -128,19 +128,18 @@ def _grid(settings: Settings, sample: Sample, loss: Loss, is_large: bool) -> Gri
     """Return the widths and ridges to compare, or those that are given."""
     dictionary = settings.dictionary
     dictionaries = _learned(dictionary, sample)
+    widths = middle_widths(len(dictionaries))
+    middle = dictionaries[widths[len(widths) // 2]]
+    alphas, least_alpha = _alphas(settings.alpha, sample, loss, middle, is_large)
     rows = dictionaries[0].rows
-    grid = Grid(
+    return Grid(
         dictionaries=dictionaries,
         relearn=_relearner(dictionary, sample),
-        alphas=[],
-        least_alpha=0.0,
+        alphas=alphas,
+        least_alpha=least_alpha,
         atom_sets=np.where(rows >= 0, sample.sets[rows], -1),
         labels=_labels(rows),
     )
-    widths = grid.middle_widths
-    middle = dictionaries[widths[len(widths) // 2]]
-    alphas, least = _alphas(settings.alpha, sample, loss, middle, is_large)
-    return replace(grid, alphas=alphas, least_alpha=least)
 
 
 def _learned(dictionary: Dictionary, sample: Sample) -> list[Functions]:

@@ -39,7 +39,9 @@ class KnownNumbers(RegressorMixin, BaseEstimator):
 
 def _lacks_probabilities(model: KnownClasses) -> None:
     if not model.outputs.has_probabilities:
-        raise AttributeError(f"{model.outputs.loss!r} has no probabilities.")
+        raise AttributeError(
+            f"{type(model).__name__} has no probabilities under {model.outputs.loss!r}."
+        )
 
 
 class KnownClasses(ClassifierMixin, BaseEstimator):
@@ -152,10 +154,13 @@ class HeldOutScore:
         self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
     ) -> float:
         """Return the negative score of the model with values (T, n) on the rows."""
-        case = known_model(self.outputs, values.T), self.X[rows], self.y[rows]
+        model = known_model(self.outputs, values.T)
+        case = model, self.X[rows], self.y[rows]
         try:
             result = self._scored(case, weight)
         except AttributeError as error:
+            if type(model).__name__ not in str(error):
+                raise
             raise AttributeError(
                 f"scoring asks for what the model does not have: {error} "
                 "Probabilities need loss='logistic'."

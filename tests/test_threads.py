@@ -6,8 +6,8 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pursuit import CKNNClassifier, HKNNClassifier, HKNNRegressor
-from pursuit._threads import limited
+from pursuit import CKNNClassifier, HKNNClassifier, HKNNRegressor, _threads
+from pursuit._threads import Pool, limited
 
 CLASSIFIERS = [HKNNClassifier, CKNNClassifier]
 
@@ -59,3 +59,13 @@ def test_n_jobs_holds_every_search(make, digits):
         model.predict(Xt)
         assert blas_threads() == {3}
     assert all(seen == {2} for seen in SEEN)
+
+
+def test_limits_hold_for_our_own_threads(monkeypatch):
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 4)
+    assert Pool().n_threads == 4
+    with limited(2):
+        assert Pool().n_threads == 2
+        with limited(1):
+            assert Pool().n_threads == 1
+    assert Pool().n_threads == 4

@@ -23,6 +23,8 @@ from threadpoolctl import ThreadpoolController
 NO_LIMIT = 1 << 30
 
 _lock = Lock()
+# Limits that callers have set, one for each active context.
+_limits: list[int] = []
 # Current limits on the threads of BLAS, one for each active context.
 _held: list[int] = []
 # State before the first context: allowed threads, and the limit of each library.
@@ -44,6 +46,11 @@ def allowed_threads() -> int:
     return min([get_num_threads(), *limits])
 
 
+def usable_threads() -> int:
+    """Return how many threads may work now: those allowed, within callers' limits."""
+    return min([allowed_threads(), *_limits])
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread; the last context to exit restores the old limit."""
@@ -58,8 +65,12 @@ def limited(n_threads: int) -> Iterator[None]:
     Threads may enter and exit in any order: the smallest of the active limits applies,
     and the original one is restored when none is left.
     """
-    with _shared_held_to(n_threads), _own_held_to(n_threads, "blas", "openmp"):
-        yield
+    _limits.append(n_threads)
+    try:
+        with _shared_held_to(n_threads), _own_held_to(n_threads, "blas", "openmp"):
+            yield
+    finally:
+        _limits.remove(n_threads)
 
 
 def _is_shared(pool: Any) -> bool:
@@ -142,7 +153,7 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        self.n_threads = allowed_threads()
+        self.n_threads = usable_threads()
         self._others = ThreadPoolExecutor(max(1, self.n_threads - 1), "pursuit")
         self._is_sharing = False
 

@@ -227,7 +227,7 @@ class Engines:
         held = dictionary.held_bytes(n_rows)
         if needed + held > memory:
             return None
-        # Of the atoms themselves only norms are asked, and bounds ask those of a model.
+        # The engine asks for norms of the atoms only; bounds ask for the chosen ones.
         room = min(memory - needed, held + 2 * _LEAST_BLOCK * 8 * n_rows)
         atoms = dictionary.on(X, room, dtype)
         if not _keeps_digits(atoms, problem.weight, problem.alpha):

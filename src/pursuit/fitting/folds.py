@@ -205,8 +205,8 @@ class _Rows:
     def are_copies(self, n_folds: int) -> bool:
         """Return whether even rows of equal targets are dealt one by one.
 
-        Where there are no more different rows than folds, they are so if each comes
-        many times: else nothing but unknown rows would be tested.
+        If there are no more distinct rows than folds, and each is repeated many times,
+        rows are dealt one by one: otherwise only unknown rows would be tested.
         """
         if self.are_categories:
             return self.have_equal_targets

@@ -406,9 +406,9 @@ def _bench_of_folds(
 
 
 def _bench(plan: Plan, dictionary: Functions, problems: list[Problem]) -> Workbench:
-    """Return a workbench with room for at least the problems of one ridge."""
-    least = [p for p in problems if p.alpha == problems[0].alpha]
-    return plan.engines.workbench(dictionary, plan.sample.X, least)
+    """Return a workbench that has room for the problems of one ridge, if not of all."""
+    of_one_ridge = [p for p in problems if p.alpha == problems[0].alpha]
+    return plan.engines.workbench(dictionary, plan.sample.X, of_one_ridge)
 
 
 def _summed(values: list[np.ndarray]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pursuit._threads import allowed_threads, deal
+from pursuit._threads import deal, usable_threads
 
 from ._base import Between, Kernel, as_points, check_out
 from .distances import FixedPoints, Rows, paired_rows, squared_distances
@@ -73,7 +73,7 @@ class RadialBetween(Between):
     def __init__(self, kernel: Radial, X: Any, Y: Any) -> None:
         super().__init__(kernel, X, Y)
         self.left, self.right = paired_rows(X, Y)
-        self.n_threads = allowed_threads()
+        self.n_threads = usable_threads()
 
     def block(
         self, rows: Any = _ALL, columns: Any = _ALL, out: np.ndarray | None = None

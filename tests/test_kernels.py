@@ -319,7 +319,7 @@ def test_tiles_and_threads_change_nothing(shape, monkeypatch):
 def test_threads_are_counted_once(monkeypatch):
     with threadpool_limits(1):
         assert Gaussian(0.5).between(X).n_threads == 1
-    monkeypatch.setattr(radial, "allowed_threads", lambda: 2)
+    monkeypatch.setattr(radial, "usable_threads", lambda: 2)
     monkeypatch.setattr(radial, "TILE", 16)
     values = Gaussian(0.5).between(X)
     with threadpool_limits(1):

@@ -841,3 +841,13 @@ def test_a_model_of_a_kernel_matrix_stays_one(rng):
     expected = model.fit(K, y).predict(K[:, model.support_])
     model.set_params(kernel="rbf")
     np.testing.assert_array_equal(model.predict(K[:, model.support_]), expected)
+
+
+def test_words_become_components_when_these_are_searched(regression):
+    model = KMPRegressor(max_support=5)
+    model.set_params(selection__tolerance=0.5, method__refit_every=2)
+    assert model.selection.get_params() == CrossValidation(tolerance=0.5).get_params()
+    assert model.method.refit_every == 2
+    model.set_params(selection=None, method="basic")
+    model.set_params(selection__n_folds=3).fit(*regression)
+    assert model.selection.n_folds == 3

@@ -454,3 +454,14 @@ def test_boston_of_figure_2(width):
     assert 14 <= curve.best_size <= 24
     assert curve.is_vacuous
     assert curve.lowest == pytest.approx(3.0, abs=0.3)
+
+
+def test_a_bound_needs_the_training_points(sinc):
+    X, y = sinc
+    model = KMPRegressor(max_support=5, **FIXED).fit(X, y)
+    with pytest.raises(ValueError, match="X does not hold all points of the model"):
+        model.bound(X + 1.0, y)
+    order = np.argsort(-X[:, 0])
+    assert len(model.bound(X[order], y[order])) == len(model.path_) + 1
+    with pytest.raises(ValueError, match="output=1 is for multiclass='ovr'"):
+        model.bound(X, y, output=1)

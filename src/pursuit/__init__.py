@@ -65,7 +65,9 @@ _ESTIMATORS = tuple(n for n in __all__ if n not in (*_SELECTION, "__version__"))
 
 _SUBMODULES = (
     "bounds",
+    "components",
     "datasets",
+    "densities",
     "dictionaries",
     "estimators",
     "functions",
@@ -73,6 +75,7 @@ _SUBMODULES = (
     "kernels",
     "losses",
     "methods",
+    "neighbors",
     "path",
     "sample",
     "selection",

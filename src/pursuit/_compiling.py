@@ -22,8 +22,8 @@ _LEAN = {"error_model": "numpy", "no_cfunc_wrapper": True}
 _LONG = 1.0
 
 _NOTICE = (
-    "Compiling loops: this first call takes some seconds longer. Later ones find them "
-    "in numba's cache."
+    "pursuit compiles its loops: first calls take some seconds longer. Later ones find "
+    "them in numba's cache."
 )
 
 

@@ -40,6 +40,7 @@ def lazy_names(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes, *submodules})
+        hidden = {"TYPE_CHECKING", "lazy_names"}
+        return sorted({*vars(sys.modules[package]), *homes, *submodules} - hidden)
 
     return get, names

@@ -63,14 +63,15 @@ def _checked(init: Callable[..., None]) -> Callable[..., None]:
 def _message(
     estimator: RemovedParameters, names: Iterable[str], known: Iterable[str]
 ) -> str | None:
-    """Return the error for the first removed name, None if there is none.
+    """Return the error for all removed names, None if there is none.
 
     A subclass may have a parameter of that name again.
     """
-    for name in names:
-        if name in estimator._removed and name not in known:
-            return (
-                f"{type(estimator).__name__} has no parameter {name!r} any more: use "
-                f"{estimator._removed[name]}."
-            )
-    return None
+    removed = [name for name in names if name in estimator._removed]
+    messages = [
+        f"{type(estimator).__name__} has no parameter {name!r} any more: use "
+        f"{estimator._removed[name]}."
+        for name in removed
+        if name not in known
+    ]
+    return " ".join(messages) or None

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import whole_between
 from pursuit._removed import RemovedParameters
+from pursuit._rows import exact_digests
 from pursuit.bounds import BoundCurve
 from pursuit.bounds.paths import (
     BoundRule,
@@ -33,8 +34,10 @@ from pursuit.functions import Functions
 from pursuit.kernels import Linear
 from pursuit.losses import Loss, as_loss
 from pursuit.losses.laws import check_on_targets
+from pursuit.methods import as_method
 from pursuit.path import Path, SeparatePaths, join
 from pursuit.sample import Sample, framer
+from pursuit.selection import as_selection
 
 from .callbacks import CallbackSupport, StepReporter
 from .empty import tell_why_empty
@@ -84,6 +87,26 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, or of its components.
+
+        Parameters
+        ----------
+        **params
+            Names and values; ``selection__tolerance`` sets one of a component. A word
+            such as ``selection="cv"`` then becomes the object that it stands for.
+
+        Returns
+        -------
+        self : estimator
+            The estimator itself.
+        """
+        for name, resolve in (("selection", as_selection), ("method", as_method)):
+            is_inside = any(key.startswith(f"{name}__") for key in params)
+            if is_inside and name not in params:
+                setattr(self, name, resolve(getattr(self, name)))
+        return super().set_params(**params)
 
     # -- fitting -------------------------------------------------------------------
 
@@ -335,6 +358,7 @@ class BaseKMP(CallbackSupport, RemovedParameters):
                 f"X has {X.shape[0]} rows and y {Y.shape[1]}, but the model was fitted "
                 f"to {self._n_rows}: a bound is about the training data."
             )
+        self._check_training_points(X)
         path, Y = self._one_path(Y, output)
         kind = default_kind(is_class) if kind is None else kind
         rule = BoundRule(kind, alpha, delta)
@@ -347,10 +371,28 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         training = Training(Y[:, counted], rows, self._n_candidates, is_class)
         return bound_curve(path, K, training, rule)
 
+    def _check_training_points(self, X: Any) -> None:
+        """Raise a ValueError if a support point is not among the rows of X."""
+        functions = self._path_functions
+        if self._was_matrix or not len(functions) or np.any(functions.rows < 0):
+            return
+        points = functions.centers
+        known, wanted = (exact_digests(Z, np.arange(Z.shape[0])) for Z in (X, points))
+        if not np.isin(wanted, known).all():
+            raise ValueError(
+                "X does not hold all points of the model: a bound is about the "
+                "training data, as the model saw them (in a pipeline, transformed)."
+            )
+
     def _one_path(self, Y: np.ndarray, output: int | None) -> tuple[Path, np.ndarray]:
         """Return the path of an output, and its targets."""
         paths = self.path_.paths
         if len(paths) == 1:
+            if output is not None:
+                raise ValueError(
+                    f"output={output!r} is for multiclass='ovr'; here all outputs "
+                    "share one path: leave it out."
+                )
             return paths[0], Y
         if output is None:
             raise ValueError(

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pursuit.engine.problem import Steps
 
 __all__ = ["CallbackSupport", "StepReporter", "with_callbacks"]
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupport
-    from sklearn.callback import with_callbacks
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupport:  # type: ignore[no-redef]
         """Stand-in for the mixin, without callbacks."""
 
-    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method unchanged."""
+    def _with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
         return method
+
+
+def with_callbacks(method: Method) -> Method:
+    """Return ``fit`` with scikit-learn's callbacks, where it has them."""
+    return cast(Method, _with_callbacks(method))
 
 
 class StepReporter:

@@ -36,16 +36,19 @@ AUTO_CANDIDATES, AUTO_VALUES = 10_000, 5 * 10**8
 
 # Successors of the parameters that became parts of components.
 REMOVED = {
-    "degree": "kernel=Polynomial(degree=...) of pursuit.kernels",
-    "coef0": "kernel=Polynomial(coef0=...) or Sigmoid(coef0=...) of pursuit.kernels",
-    "backfit_every": "method=PreFitting(refit_every=...) of pursuit.methods",
-    "tol": "method=PreFitting(tol=...) of pursuit.methods",
-    "redraw_candidates": "n_candidates=Redrawn(59) of pursuit.methods",
+    "degree": "kernel=Polynomial(degree=..., gamma='cv') of pursuit.kernels",
+    "coef0": "kernel=Polynomial(coef0=..., gamma='cv'), or Sigmoid, of pursuit.kernels",
+    "backfit_every": "method=PreFitting(refit_every=...), or BackFitting, of "
+    "pursuit.methods",
+    "tol": "method=PreFitting(tol=...), or BackFitting, of pursuit.methods",
+    "redraw_candidates": "n_candidates=Redrawn(n) of pursuit.methods for True, and "
+    "nothing for False",
     "cv": "selection=CrossValidation(n_folds=...), or n_folds of another selection, of "
     "pursuit.selection",
-    "scoring": "selection=CrossValidation(scoring=...) or Validation(scoring=...) of "
-    "pursuit.selection",
-    "size_tolerance": "selection=CrossValidation(tolerance=...) of pursuit.selection",
+    "scoring": "selection=CrossValidation(scoring=...), or scoring of another "
+    "selection, of pursuit.selection",
+    "size_tolerance": "selection=CrossValidation(tolerance=...), or tolerance of "
+    "another selection, of pursuit.selection",
     "validation_fraction": "selection=Validation(fraction=...) of pursuit.selection",
     "patience": "selection=Validation(patience=...), LeaveOneOut or MinimalBound of "
     "pursuit.selection",

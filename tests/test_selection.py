@@ -154,9 +154,16 @@ def test_components_can_be_searched(regression):
     assert found.best_score_ > 0.3
 
 
-def test_words_have_no_parameters():
-    with pytest.raises((AttributeError, ValueError)):
-        KMPRegressor(selection="cv").set_params(selection__tolerance=0.1)
+@pytest.mark.parametrize("word", SELECTIONS)
+def test_parameters_of_words_are_those_of_their_objects(word):
+    name, *_ = SELECTIONS[word]().get_params()
+    model = KMPRegressor(selection=word).set_params(**{f"selection__{name}": 0.125})
+    assert type(model.selection) is SELECTIONS[word]
+    assert getattr(model.selection, name) == 0.125
+    with pytest.raises(ValueError, match="Invalid parameter 'nothing'"):
+        KMPRegressor(selection=word).set_params(selection__nothing=1)
+    with pytest.raises(ValueError, match="selection='nothing' is not known"):
+        KMPRegressor(selection="nothing").set_params(selection__n_folds=1)
 
 
 # -- what they choose --------------------------------------------------------------

@@ -103,9 +103,11 @@ class BaseKMP(CallbackSupport, RemovedParameters):
             The estimator itself.
         """
         for name, resolve in (("selection", as_selection), ("method", as_method)):
+            value = getattr(self, name)
+            is_word = value is None or isinstance(value, str)
             is_inside = any(key.startswith(f"{name}__") for key in params)
-            if is_inside and name not in params:
-                setattr(self, name, resolve(getattr(self, name)))
+            if is_word and is_inside and name not in params:
+                setattr(self, name, resolve(value))
         return super().set_params(**params)
 
     # -- fitting -------------------------------------------------------------------

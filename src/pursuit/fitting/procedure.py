@@ -54,8 +54,6 @@ class Fit:
     Attributes
     ----------
     dictionary : Functions
-    labels : ndarray of int
-        Label of each function on the paths.
     alpha : float
     paths : list of Path
         One path, or one for each output.
@@ -67,7 +65,6 @@ class Fit:
     """
 
     dictionary: Functions
-    labels: np.ndarray
     alpha: float
     paths: list[Path]
     sizes: list[int]
@@ -90,8 +87,7 @@ def fit(plan: Plan, on_round: OnRound | None = None) -> Fit:
         paths = [_cut(path, n) for path, n in zip(paths, ends, strict=True)]
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
     reason = _common_reason(paths, sizes)
-    labels, alpha = plan.grid.labels, choice.alpha
-    return Fit(dictionary, labels, alpha, paths, sizes, choice.trials, reason)
+    return Fit(dictionary, choice.alpha, paths, sizes, choice.trials, reason)
 
 
 # -- the final pursuit -------------------------------------------------------------

@@ -127,13 +127,16 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         reporter = self._reporter(plan, outputs, y)
         result = fit(plan, reporter)
         tell_why_empty(result, sample)
-        path = join(result.paths)
-        functions = result.dictionary[_places(result.labels, path.support)]
-        self._outputs, self._was_matrix = outputs, self._takes_matrix
-        self._n_candidates, self._n_rows = len(result.labels), len(sample)
-        self._set_path(path, result.sizes, functions)
-        self.alpha_ = result.alpha
-        self.gamma_ = result.dictionary.gamma
+        self._set(
+            self._fitted_attributes(
+                plan,
+                outputs,
+                result.paths,
+                result.sizes,
+                result.dictionary,
+                result.alpha,
+            )
+        )
         self.selection_ = plan.selection.word
         self.stop_reason_ = REASONS[result.stop_reason]
         self.search_ = [trial.as_dict() for trial in result.trials]
@@ -222,11 +225,24 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         """Return the fitted attributes after step ``n``."""
         paths = [plan.path_of(p) for p in steps]
         paths = [p.truncate(min(n, len(p))) for p in paths]
+        sizes, alpha = [len(p) for p in paths], steps[0].problem.alpha
+        return self._fitted_attributes(plan, outputs, paths, sizes, dictionary, alpha)
+
+    def _fitted_attributes(
+        self,
+        plan: Plan,
+        outputs: Outputs,
+        paths: Sequence[Path],
+        sizes: Sequence[int],
+        dictionary: Functions,
+        alpha: float,
+    ) -> dict[str, Any]:
+        """Return the attributes of a model on these paths."""
         path = join(paths)
         functions = dictionary[_places(plan.grid.labels, path.support)]
         return {
-            **_path_attributes(path, [len(p) for p in paths], functions),
-            "alpha_": steps[0].problem.alpha,
+            **_path_attributes(path, sizes, functions),
+            "alpha_": alpha,
             "gamma_": dictionary.gamma,
             "_outputs": outputs,
             "_was_matrix": self._takes_matrix,
@@ -234,10 +250,8 @@ class BaseKMP(CallbackSupport, RemovedParameters):
             "_n_rows": len(plan.sample),
         }
 
-    def _set_path(
-        self, path: Path | SeparatePaths, sizes: Sequence[int], functions: Functions
-    ) -> None:
-        for name, value in _path_attributes(path, sizes, functions).items():
+    def _set(self, attributes: dict[str, Any]) -> None:
+        for name, value in attributes.items():
             setattr(self, name, value)
 
     # -- sizes ---------------------------------------------------------------------
@@ -269,7 +283,8 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         path = self.path_.truncate(self._sizes if n is None else n)
         model = copy.copy(self)
         sizes = [len(p) for p in path.paths]
-        model._set_path(path, sizes, self._functions_of(path.support))
+        functions = self._functions_of(path.support)
+        model._set(_path_attributes(path, sizes, functions))
         if any(p.stop_reason == "truncated" for p in path.paths):
             model.stop_reason_ = REASONS["truncated"]
         return model

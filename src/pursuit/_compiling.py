@@ -61,7 +61,7 @@ class _Notice(event.Listener):
         if self._depth == 0:
             self._start = time.perf_counter()
             module = started.data["dispatcher"].py_func.__module__
-            self._is_ours = module.startswith("pursuit.")
+            self._is_ours = (module or "").startswith("pursuit.")
             if self._is_ours and self._total > _LONG and not self._is_told:
                 self._is_told = True
                 logging.getLogger("pursuit").warning(_NOTICE)

@@ -160,5 +160,6 @@ def _title(kernel: Kernel) -> str:
         if isinstance(value, Kernel)
         else f"{short.get(key, key)}={value}"
         for key, value in kernel.get_params(deep=False).items()
+        if not isinstance(value, np.ndarray)
     )
     return f"{short.get(name, name.lower())}({inside})" if inside else name.lower()

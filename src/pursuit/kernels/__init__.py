@@ -9,7 +9,8 @@ new kernel.
 A new kernel derives from `Kernel` and needs one method, ``_matrix(X, Y)``, called with
 valid arrays. A function of the Euclidean distance derives from `Radial`, a function of
 the product x·z from `DotProduct`; these need ``_profile`` instead. A parameter for the
-width is called ``gamma``, and larger is narrower.
+width is called ``gamma``, and larger is narrower. With ``_slope``, the derivative of
+the profile, such a kernel has gradients.
 
 Letters: n rows of X, m rows of Y, d features.
 """
@@ -18,6 +19,7 @@ from ._base import Between, Constant, Kernel, Product, Scaled, Sum
 from .dot_products import Cosine, DotProduct, Linear, Polynomial, Sigmoid
 from .given import FunctionKernel, as_kernel
 from .laplacian import Laplacian
+from .metric import InMetric, factor_of
 from .radial import Gaussian, InverseMultiquadric, Matern, Radial
 from .widths import median_gamma, scale_gamma
 
@@ -28,6 +30,7 @@ __all__ = [
     "DotProduct",
     "FunctionKernel",
     "Gaussian",
+    "InMetric",
     "InverseMultiquadric",
     "Kernel",
     "Laplacian",
@@ -40,6 +43,7 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "as_kernel",
+    "factor_of",
     "median_gamma",
     "scale_gamma",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Self
@@ -19,6 +19,10 @@ _ALL = slice(None)
 # Size of the square blocks whose diagonals make up `diag`.
 _DIAGONAL_BLOCK = 32
 
+# The function of weights W, (m,) or (n, m), that returns the gradients with respect to
+# x of Σ_i W[i] k(x, y_i) at the n rows x, each with its own row of W, (n, d).
+Gradient = Callable[[np.ndarray], np.ndarray]
+
 
 class Kernel(BaseEstimator):
     """A similarity k(x, z) between points.
@@ -34,18 +38,26 @@ class Kernel(BaseEstimator):
     takes_squares : bool
         Whether coordinates are squared or multiplied, so that values of 1e155
         overflow.
+    has_gradients : bool
+        Whether `gradients` is defined.
     """
 
     symmetric: bool = True
     accepts_sparse: bool = True
     metric: str = "sqeuclidean"
     takes_squares: bool = True
+    has_gradients: bool = False
     # Let the kernel, not NumPy, evaluate ``number * kernel`` for NumPy's numbers.
     __array_ufunc__ = None
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """Return the matrix of k(x, z), of shape (n, m); Y defaults to X."""
         return self.between(X, Y).block()
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        # Large arrays, such as a metric, are shortened.
+        with np.printoptions(threshold=10, edgeitems=2, precision=4):
+            return str(super().__repr__(N_CHAR_MAX))
 
     def diag(self, X: Any) -> np.ndarray:
         """Return k(x, x) for the rows of X, of shape (n,)."""
@@ -69,6 +81,38 @@ class Kernel(BaseEstimator):
         """
         self._check()
         return partial(self.__call__, Y=as_points(Y))
+
+    def gradients(self, X: Any, Y: Any, coef: Any) -> Iterator[np.ndarray]:
+        """Yield the gradients of f_t(x) = Σ_i coef[i, t] k(x, y_i) at the rows of X.
+
+        The kernel's values are computed once for all t and need memory for (n, m)
+        numbers: pass X in blocks of rows. Where the kernel has a kink, the pair adds 0.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        Y : array or sparse matrix of shape (m, d)
+        coef : array of shape (m, T)
+
+        Yields
+        ------
+        ndarray of shape (n, d)
+            One for each column of ``coef``.
+        """
+        self._check()
+        if not self.has_gradients:
+            raise NotImplementedError(
+                f"{self} has no gradients: take a kernel with has_gradients, such as "
+                "Gaussian(), or one made of such kernels."
+            )
+        X, Y, coef = as_points(X), as_points(Y), np.asarray(coef, dtype=np.float64)
+        if coef.ndim != 2 or len(coef) != Y.shape[0]:
+            raise ValueError(
+                f"coef has shape {coef.shape}: expected {Y.shape[0]} rows, one for "
+                "each row of Y, and one column for each function."
+            )
+        gradient = self._gradient(X, Y)
+        return (gradient(column) for column in coef.T)
 
     def bind(self, X: Any, sample_weight: Any = None) -> Kernel:
         """Return a new kernel with numeric gammas, computed from X.
@@ -106,6 +150,12 @@ class Kernel(BaseEstimator):
         """Return a new array of k(x, z); X and Y are float64 arrays or CSR."""
         raise NotImplementedError(
             f"{type(self).__name__} does not define _matrix(X, Y)."
+        )
+
+    def _gradient(self, X: Any, Y: Any) -> Gradient:
+        """Return the gradients as a function of weights; see `Gradient`."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define _gradient(X, Y)."
         )
 
     def _diagonal(self, X: Any) -> np.ndarray:
@@ -234,8 +284,24 @@ class _Combination(Kernel):
     def takes_squares(self) -> bool:  # type: ignore[override]
         return any(kernel.takes_squares for kernel in self._operands())
 
+    @property
+    def has_gradients(self) -> bool:  # type: ignore[override]
+        return all(kernel.has_gradients for kernel in self._operands())
+
     def _between(self, X: Any, Y: Any) -> Between:
         return _CombinedBetween(self, X, Y)
+
+    def _gradient(self, X: Any, Y: Any) -> Gradient:
+        operands = self._operands()
+        for kernel in operands:
+            kernel._check()
+        return self._combine_gradients([k._gradient(X, Y) for k in operands], X, Y)
+
+    def _combine_gradients(self, gradients: list[Gradient], X: Any, Y: Any) -> Gradient:
+        """Return the gradient of the combination from those of the operands."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define _combine_gradients."
+        )
 
     def _diagonal(self, X: Any) -> np.ndarray:
         return self._combine([kernel.diag(X) for kernel in self._operands()])
@@ -266,6 +332,10 @@ class Sum(_Combination):
         first += second
         return first
 
+    def _combine_gradients(self, gradients: list[Gradient], X: Any, Y: Any) -> Gradient:
+        first, second = gradients
+        return lambda W: first(W) + second(W)
+
 
 class Product(_Combination):
     """k(x, z) = first(x, z) * second(x, z)."""
@@ -279,6 +349,11 @@ class Product(_Combination):
         first *= second
         return first
 
+    def _combine_gradients(self, gradients: list[Gradient], X: Any, Y: Any) -> Gradient:
+        first, second = gradients
+        K, L = self.first(X, Y), self.second(X, Y)
+        return lambda W: first(W * L) + second(W * K)
+
 
 class Scaled(_Combination):
     """k(x, z) = factor * kernel(x, z), with a positive factor."""
@@ -291,6 +366,9 @@ class Scaled(_Combination):
         values[0] *= self.factor
         return values[0]
 
+    def _combine_gradients(self, gradients: list[Gradient], X: Any, Y: Any) -> Gradient:
+        return lambda W: float(self.factor) * gradients[0](W)
+
     def _check(self) -> None:
         positive_number("Scaled.factor", self.factor)
 
@@ -299,9 +377,13 @@ class Constant(Kernel):
     """k(x, z) = value, a positive constant; made by ``kernel + number``."""
 
     takes_squares = False
+    has_gradients = True
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
+
+    def _gradient(self, X: Any, Y: Any) -> Gradient:
+        return lambda W: np.zeros(X.shape)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return np.full((X.shape[0], Y.shape[0]), float(self.value))
@@ -318,6 +400,11 @@ def as_points(X: Any) -> Any:
             f"Expected one point per row, got an array of shape {X.shape}."
         )
     return X.astype(np.float64, copy=False) if X.dtype.kind in "biuf" else X
+
+
+def as_dense(X: Any) -> np.ndarray:
+    """Return X, an array or a sparse matrix, as an array."""
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
 
 def check_out(out: np.ndarray, shape: tuple[int, ...]) -> None:

@@ -8,6 +8,9 @@ after moving the origin to the mean, so that a common offset of the data costs n
 precision. If the subtraction still cancels (near and identical rows) or overflows, the
 pair is recomputed from its difference: identical rows are at distance exactly 0, and
 no distance is negative or NaN.
+
+Absolute distances, the sums of |x - z|, are sums over the columns, each in the same
+order: exactly symmetric, and the same for a row whatever the others are.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from numba import njit
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
+from pursuit._compiling import compiled
 from pursuit._ranges import LARGEST_TO_SQUARE
 
 # A distance below this fraction of |x|² + |z|² has lost three or more digits to
@@ -27,6 +31,9 @@ from pursuit._ranges import LARGEST_TO_SQUARE
 CANCELLED = 1e-3
 # Number of pairs of sparse rows recomputed at a time.
 _PAIRS = 1024
+# Points whose absolute distances to two others are summed at a time: sums and
+# coordinates stay in the first cache.
+_STRIP = 512
 
 
 @dataclass(frozen=True)
@@ -132,9 +139,54 @@ def squared_distances(left: Rows, right: Rows, out: np.ndarray) -> np.ndarray:
 
 def absolute_distances(X: Any, Y: Any = None) -> np.ndarray:
     """Return Σ |x - z| for the rows x of X and z of Y; Y defaults to X."""
-    from sklearn.metrics.pairwise import manhattan_distances  # slow to import
+    Y = X if Y is None else Y
+    if sparse.issparse(X) or sparse.issparse(Y):
+        from sklearn.metrics.pairwise import manhattan_distances  # slow to import
 
-    return np.asarray(manhattan_distances(_narrow(X), _narrow(Y)))
+        # It adds all values up to see whether they are finite.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(manhattan_distances(_narrow(X), _narrow(Y)))
+    check_columns(X, Y)
+    D = absolute_sums(X, Y, np.empty(X.shape[0] * Y.shape[0]))
+    return np.ascontiguousarray(D)
+
+
+def check_columns(X: Any, Y: Any) -> None:
+    """Raise a ValueError unless the points of X and Y have as many coordinates."""
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(
+            f"X has {X.shape[1]} columns and Y has {Y.shape[1]}: points must have the "
+            "same features."
+        )
+
+
+def absolute_sums(X: np.ndarray, Y: np.ndarray, buffer: np.ndarray) -> np.ndarray:
+    """Return Σ |x - z| for dense rows, of shape (n, m), in the memory of ``buffer``.
+
+    The result is the transpose of a contiguous array if Y has fewer rows than X: the
+    loop is fast along the larger set.
+    """
+    if len(Y) < len(X):
+        return absolute_sums(Y, X, buffer).T
+    return absolute_sums_to(columns_of(Y), X, buffer.reshape(len(X), len(Y)))
+
+
+def columns_of(Y: np.ndarray) -> np.ndarray:
+    """Return the columns of Y as rows, ready for `absolute_sums_to`."""
+    return np.array(Y.T, dtype=np.float64, order="C")
+
+
+def absolute_sums_to(columns: np.ndarray, X: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Write Σ |x - z| for the points z of `columns_of` into ``out``, (n, m)."""
+    # A copy, for one compiled loop serves arrays of one kind only.
+    X = np.array(X, dtype=np.float64, order="C")
+    n_pairs = len(X) // 2 * 2
+    # Each loop is compiled only if it is needed.
+    if n_pairs:
+        _sum_differences(X[:n_pairs], columns, out[:n_pairs])
+    if n_pairs < len(X):
+        _sum_differences_of_one(X[n_pairs:], columns, out[n_pairs:])
+    return out
 
 
 def _narrow(X: Any) -> Any:
@@ -184,3 +236,54 @@ def _squared_difference(x: np.ndarray, z: np.ndarray) -> float:
     for k in range(x.shape[0]):
         total += (x[k] - z[k]) * (x[k] - z[k])
     return total
+
+
+# Two rows and four columns at a time: each loaded coordinate serves twice, each sum is
+# loaded and stored once for four differences. LLVM makes vectors of the points z, if
+# the inner loops start at 0.
+@compiled
+def _sum_differences(X: np.ndarray, Z: np.ndarray, out: np.ndarray) -> None:
+    d, m = Z.shape
+    for start in range(0, m, _STRIP):
+        end = min(start + _STRIP, m)
+        for i in range(0, X.shape[0], 2):
+            first, second = out[i, start:end], out[i + 1, start:end]
+            for k in range(end - start):
+                first[k] = 0.0
+                second[k] = 0.0
+            for j in range(0, d - 3, 4):
+                a, b, c, e = X[i, j], X[i, j + 1], X[i, j + 2], X[i, j + 3]
+                f, g = X[i + 1, j], X[i + 1, j + 1]
+                p, q = X[i + 1, j + 2], X[i + 1, j + 3]
+                s, t = Z[j, start:end], Z[j + 1, start:end]
+                u, v = Z[j + 2, start:end], Z[j + 3, start:end]
+                for k in range(end - start):
+                    first[k] += (abs(s[k] - a) + abs(t[k] - b)) + (
+                        abs(u[k] - c) + abs(v[k] - e)
+                    )
+                    second[k] += (abs(s[k] - f) + abs(t[k] - g)) + (
+                        abs(u[k] - p) + abs(v[k] - q)
+                    )
+            for j in range(d - d % 4, d):
+                a, f, s = X[i, j], X[i + 1, j], Z[j, start:end]
+                for k in range(end - start):
+                    first[k] += abs(s[k] - a)
+                    second[k] += abs(s[k] - f)
+
+
+@compiled
+def _sum_differences_of_one(X: np.ndarray, Z: np.ndarray, out: np.ndarray) -> None:
+    """Do the same for one row, in the same order."""
+    d, m = Z.shape
+    for i in range(X.shape[0]):
+        for k in range(m):
+            out[i, k] = 0.0
+        for j in range(0, d - 3, 4):
+            a, b, c, e = X[i, j], X[i, j + 1], X[i, j + 2], X[i, j + 3]
+            for k in range(m):
+                first = abs(Z[j, k] - a) + abs(Z[j + 1, k] - b)
+                out[i, k] += first + (abs(Z[j + 2, k] - c) + abs(Z[j + 3, k] - e))
+        for j in range(d - d % 4, d):
+            a = X[i, j]
+            for k in range(m):
+                out[i, k] += abs(Z[j, k] - a)

@@ -9,7 +9,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from pursuit._parameters import finite_number, whole_number
 
-from ._base import Kernel
+from ._base import Gradient, Kernel, as_dense
 
 
 class DotProduct(Kernel):
@@ -19,10 +19,24 @@ class DotProduct(Kernel):
         """Replace the products G by the values of the kernel, in place."""
         raise NotImplementedError(f"{type(self).__name__} does not define _profile(G).")
 
+    def _slope(self, G: np.ndarray) -> None:
+        """Replace the products G by the derivatives of the kernel there, in place."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _slope(G).")
+
+    @property
+    def has_gradients(self) -> bool:  # type: ignore[override]
+        """Whether the kernel defines ``_slope``."""
+        return type(self)._slope is not DotProduct._slope
+
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         G = safe_sparse_dot(X, Y.T, dense_output=True)
         self._profile(G)
         return G
+
+    def _gradient(self, X: Any, Y: Any) -> Gradient:
+        S = safe_sparse_dot(X, Y.T, dense_output=True)
+        self._slope(S)
+        return lambda W: np.asarray((S * W) @ Y)
 
     def _diagonal(self, X: Any) -> np.ndarray:
         G = row_norms(X, squared=True)
@@ -36,12 +50,28 @@ class Linear(DotProduct):
     def _profile(self, G: np.ndarray) -> None:
         """Leave the products unchanged."""
 
+    def _slope(self, G: np.ndarray) -> None:
+        G[...] = 1.0
+
 
 class Cosine(Linear):
     """k(x, z) = x·z / (‖x‖ ‖z‖), and 0 if x or z is 0."""
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
         return super()._matrix(_normalized(X), _normalized(Y))
+
+    def _gradient(self, X: Any, Y: Any) -> Gradient:
+        x, z = as_dense(_normalized(X)), _normalized(Y)
+        K, norms = super()._matrix(x, z), row_norms(X)
+        # The similarity to 0 is 0, on whatever side.
+        scale = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
+
+        def gradient(W: np.ndarray) -> np.ndarray:
+            W = np.broadcast_to(W, K.shape)
+            along = np.einsum("ij,ij->i", W, K)[:, np.newaxis]
+            return np.asarray(scale[:, np.newaxis] * (W @ z - along * x))
+
+        return gradient
 
     def _diagonal(self, X: Any) -> np.ndarray:
         return super()._diagonal(_normalized(X))
@@ -74,12 +104,21 @@ class Polynomial(DotProduct):
         self.coef0 = coef0
 
     def _profile(self, G: np.ndarray) -> None:
+        self._raise_to(G, self.degree)
+
+    def _slope(self, G: np.ndarray) -> None:
+        self._raise_to(G, self.degree - 1)
+        G *= self.degree * float(self.gamma)
+
+    def _raise_to(self, G: np.ndarray, power: int) -> None:
+        """Replace G by (gamma G + coef0)^power, in place."""
         with np.errstate(over="ignore", invalid="ignore"):
             G *= float(self.gamma)
             G += self.coef0
             # For small whole powers, multiplication is many times faster than np.power.
             base = G.copy()
-            for _ in range(self.degree - 1):
+            G[...] = base if power else 1.0
+            for _ in range(power - 1):
                 G *= base
         if G.size and not max(G.max(), -G.min()) < np.inf:
             raise ValueError(
@@ -105,6 +144,12 @@ class Sigmoid(DotProduct):
             G *= float(self.gamma)
         G += self.coef0
         np.tanh(G, out=G)
+
+    def _slope(self, G: np.ndarray) -> None:
+        self._profile(G)
+        np.square(G, out=G)
+        np.subtract(1.0, G, out=G)
+        G *= float(self.gamma)
 
     def _check(self) -> None:
         super()._check()

@@ -14,6 +14,7 @@ from pursuit._ranges import check_scale
 from ._base import Kernel, as_points
 from .dot_products import Cosine, Linear, Polynomial, Sigmoid
 from .laplacian import Laplacian
+from .metric import InMetric
 from .radial import Gaussian
 from .widths import RULES
 
@@ -206,5 +207,6 @@ def bound_to(kernel: Kernel, X: Any, weight: Any = None, name: str = "X") -> Ker
     ``name`` says what X is, for the error.
     """
     if kernel.takes_squares:
-        check_scale(X, name)
+        seen = kernel.mapped(X) if isinstance(kernel, InMetric) else X
+        check_scale(seen, name)
     return kernel.bind(X, weight)

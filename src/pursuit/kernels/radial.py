@@ -1,27 +1,20 @@
-"""Kernels that are functions of the Euclidean distance, computed tile by tile."""
+"""Kernels that are functions of the Euclidean distance."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from pursuit._threads import deal, usable_threads
-
-from ._base import Between, Kernel, as_points, check_out
+from ._base import Between, Gradient, Kernel, as_dense, as_points
 from .distances import FixedPoints, Rows, paired_rows, squared_distances
 from .exponential import exponentials
+from .tiles import TiledBetween, is_one_tile
 
-_ALL = slice(None)
-# Rows and columns of a tile: small enough to stay in the cache until the kernel's
-# function is applied, large enough for the matrix product to run at full speed.
-TILE = 256
-# With fewer tiles per thread, starting another thread does not pay.
-TILES_A_THREAD = 4
-
-Tile = tuple[slice, slice]
+# Distance, in units of the width, below which the kernel exp(-r) counts as at its kink.
+_KINK = 1e-7
 
 
 class Radial(Kernel):
@@ -36,6 +29,29 @@ class Radial(Kernel):
         """Replace the squared distances D by the values of the kernel, in place."""
         raise NotImplementedError(f"{type(self).__name__} does not define _profile(D).")
 
+    def _slope(self, D: np.ndarray) -> None:
+        """Replace the squared distances D by the derivatives of the kernel there."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _slope(D).")
+
+    @property
+    def has_gradients(self) -> bool:  # type: ignore[override]
+        """Whether the kernel defines ``_slope``."""
+        return type(self)._slope is not Radial._slope
+
+    def _gradient(self, X: Any, Y: Any) -> Gradient:
+        left, right = paired_rows(X, Y)
+        S = squared_distances(left, right, np.empty((len(left), len(right))))
+        self._slope(S)
+        S *= 2.0
+        # About the common center, where the difference below loses no digits.
+        x, z = as_dense(left.points), right.points
+
+        def gradient(W: np.ndarray) -> np.ndarray:
+            V = S * W
+            return np.asarray(V.sum(axis=1, keepdims=True) * x - V @ z)
+
+        return gradient
+
     def _between(self, X: Any, Y: Any) -> Between:
         return RadialBetween(self, X, Y)
 
@@ -48,7 +64,7 @@ class Radial(Kernel):
         points = FixedPoints.of(Y)
 
         def evaluate(X: Any) -> np.ndarray:
-            if sparse.issparse(X) or X.shape[0] * len(points) > TILE * TILE:
+            if sparse.issparse(X) or not is_one_tile(X.shape[0], len(points)):
                 return whole(X)
             # One tile: no threads.
             D = points.squared_distances(X)
@@ -61,83 +77,18 @@ class Radial(Kernel):
         return np.ones(X.shape[0])
 
 
-class RadialBetween(Between):
-    """The matrix k(X, Y) of a `Radial` kernel; stores the norms of the points.
-
-    Blocks are computed in as many threads as were allowed when the object was created.
-    Each thread computes whole tiles, so that one thread of BLAS is enough.
-    """
+class RadialBetween(TiledBetween):
+    """The matrix k(X, Y) of a `Radial` kernel; stores the norms of the points."""
 
     kernel: Radial
 
     def __init__(self, kernel: Radial, X: Any, Y: Any) -> None:
-        super().__init__(kernel, X, Y)
-        self.left, self.right = paired_rows(X, Y)
-        self.n_threads = usable_threads()
+        super().__init__(kernel, X, Y, *paired_rows(X, Y))
 
-    def block(
-        self, rows: Any = _ALL, columns: Any = _ALL, out: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the block of the given rows and columns.
-
-        Parameters
-        ----------
-        rows, columns : slice or array of int
-            Equal slices (or the same array) of one set of points give an exactly
-            symmetric block at half the cost.
-        out : ndarray of float64 or float32, optional
-            Where to write the block; in float32, subnormal values become 0.
-        """
-        left = self.left[rows]
-        symmetric = self.left is self.right and _same_index(rows, columns)
-        right = left if symmetric else self.right[columns]
-        out = np.empty((len(left), len(right))) if out is None else out
-        check_out(out, (len(left), len(right)))
-
-        def work(tiles: Sequence[Tile]) -> None:
-            buffer = np.empty(min(TILE * TILE, out.size))
-            for here, there in tiles:
-                self._write(left, right, here, there, buffer, out)
-
-        tiles = _tiles(len(left), len(right), symmetric)
-        deal(work, tiles, min(self.n_threads, len(tiles) // TILES_A_THREAD))
-        return out
-
-    def _write(
-        self,
-        left: Rows,
-        right: Rows,
-        here: slice,
-        there: slice,
-        buffer: np.ndarray,
-        out: np.ndarray,
-    ) -> None:
-        """Compute one tile and, if the matrix is symmetric, its mirror image."""
-        is_diagonal = left is right and here == there
-        x = left[here]
-        z = x if is_diagonal else right[there]
-        D = buffer[: len(x) * len(z)].reshape(len(x), len(z))
-        self.kernel._profile(squared_distances(x, z, D))
-        if out.dtype == np.float32:
-            D[np.finfo(np.float32).tiny > D] = 0.0
-        out[here, there] = D
-        if left is right and not is_diagonal:
-            out[there, here] = D.T
-
-
-def _tiles(n: int, m: int, symmetric: bool) -> list[Tile]:
-    """Return tiles of one size that cover an (n, m) matrix, or its upper triangle."""
-    height = max(1, min(n, TILE * TILE // max(1, min(m, TILE))))
-    width = TILE * TILE // height
-    rows = [slice(a, min(a + height, n)) for a in range(0, n, height)]
-    columns = [slice(a, min(a + width, m)) for a in range(0, m, width)]
-    tiles = [(here, there) for here in rows for there in columns]
-    return [t for t in tiles if not symmetric or t[0].start <= t[1].start]
-
-
-def _same_index(rows: Any, columns: Any) -> bool:
-    slices = isinstance(rows, slice) and isinstance(columns, slice)
-    return rows is columns or (slices and rows == columns)
+    def _tile(self, x: Rows, z: Rows, buffer: np.ndarray) -> np.ndarray:
+        D = squared_distances(x, z, buffer.reshape(len(x), len(z)))
+        self.kernel._profile(D)
+        return D
 
 
 class Gaussian(Radial):
@@ -157,6 +108,10 @@ class Gaussian(Radial):
     def _profile(self, D: np.ndarray) -> None:
         exponentials(D, -float(self.gamma))
 
+    def _slope(self, D: np.ndarray) -> None:
+        self._profile(D)
+        D *= -float(self.gamma)
+
 
 class Matern(Radial):
     """Matérn kernel of smoothness nu, a function of r = sqrt(gamma) ‖x - z‖.
@@ -174,14 +129,28 @@ class Matern(Radial):
         self.gamma = gamma
 
     def _profile(self, D: np.ndarray) -> None:
+        t = self._exponential(D)
+        if self.nu > 0.5:
+            D *= 1.0 + t + (t * t / 3.0 if self.nu == 2.5 else 0.0)
+
+    def _slope(self, D: np.ndarray) -> None:
+        t = self._exponential(D)
+        D *= -self.nu * float(self.gamma)
+        if self.nu == 2.5:
+            D *= (1.0 + t) / 3.0
+        if self.nu == 0.5:
+            # At the kink, and so near it that the direction is rounding, 0.
+            D /= np.where(t > _KINK, t, np.inf)
+
+    def _exponential(self, D: np.ndarray) -> np.ndarray:
+        """Replace D by exp(-t), and return t."""
         with np.errstate(over="ignore"):
             D *= 2.0 * self.nu * float(self.gamma)
         # Beyond 1e4 the exponential is 0, and inf * 0 would be NaN.
         t = np.sqrt(np.minimum(D, 1e8, out=D))
         D[...] = t
         exponentials(D, -1.0)
-        if self.nu > 0.5:
-            D *= 1.0 + t + (t * t / 3.0 if self.nu == 2.5 else 0.0)
+        return t
 
     def _check(self) -> None:
         super()._check()
@@ -201,3 +170,8 @@ class InverseMultiquadric(Radial):
         D += 1.0
         np.sqrt(D, out=D)
         np.reciprocal(D, out=D)
+
+    def _slope(self, D: np.ndarray) -> None:
+        self._profile(D)
+        D **= 3
+        D *= -0.5 * float(self.gamma)

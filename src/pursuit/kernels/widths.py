@@ -69,6 +69,18 @@ def quantile_gamma(
     return _finite_inverse(quantile, unit, 2 if metric == "sqeuclidean" else 1)
 
 
+def plain_median_gamma(X: Any, metric: str) -> float:
+    """Return 1 / the median of the positive distances between rows, all of them."""
+    X, unit = in_units(X)
+    D = _distances(X, metric)[np.tri(X.shape[0], k=-1, dtype=bool)]
+    D = D[D > 0]
+    if not len(D):
+        return 1.0
+    middle = (len(D) - 1) // 2
+    median = np.partition(D, middle)[middle]
+    return _finite_inverse(median, unit, 2 if metric == "sqeuclidean" else 1)
+
+
 def scale_gamma(X: Any, sample_weight: Any = None) -> float:
     """Return 1 / (d * variance of the entries of X), as SVC's ``gamma="scale"``.
 

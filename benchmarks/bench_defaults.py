@@ -213,6 +213,7 @@ def kmp(**params: Any) -> Callable[[bool], Any]:
 
 CANDIDATES: dict[str, Callable[[bool], Any]] = {
     "default": kmp(),
+    "rbf": kmp(kernel="rbf"),
     "untuned_svm": lambda regression: SVR() if regression else SVC(),
 }
 

@@ -67,7 +67,7 @@ def pursue(
     """Return the chosen atoms and the number of passes over the dictionary."""
     atoms = StoredAtoms(A)
     pursuit = Pursuit(atoms, problem(y, len(A), n_steps, **given), speculate)
-    run(atoms, [pursuit])
+    run([pursuit])
     return pursuit.chosen[: pursuit.n_steps], atoms.n_passes
 
 
@@ -168,7 +168,7 @@ def against_passes(n_rows: int, n_steps: int) -> None:
 def folds_by_passes(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
     atoms = StoredAtoms(A)
     pursuits = [Pursuit(atoms, p) for p in problems]
-    run(atoms, pursuits)
+    run(pursuits)
     return np.array([p.chosen for p in pursuits])
 
 
@@ -176,7 +176,7 @@ def folds_by_products(A: np.ndarray, problems: list[Problem]) -> np.ndarray:
     atoms = StoredAtoms(A)
     gram = SharedGram(A, {p.weighting: p.weight for p in problems})
     pursuits = [GramPursuit(atoms, p, gram) for p in problems]
-    run(atoms, pursuits)
+    run(pursuits)
     return np.array([p.chosen for p in pursuits])
 
 

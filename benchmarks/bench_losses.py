@@ -2,11 +2,13 @@
 
     python benchmarks/bench_losses.py [--only speed] [--splits 3] [--small]
 
-Parts: "speed" compares logistic with squared loss on one stored dictionary, "choice"
-the gradient's points with those of pre-fitting on the loss's parabola, "likelihood"
-logistic pursuit with tuned kernel logistic regression on all points, "calibration"
-the probabilities with those of a calibrated SVC.  All but the first need data sets
-(see pursuit.datasets); rows and splits are those of bench_defaults.py.
+Parts: "speed" compares logistic with squared loss on one stored dictionary, "fits" the
+same for whole fits of two and of five classes (one path, and the choice of ridge and
+size at one width), "choice" the gradient's points with those of pre-fitting on the
+loss's parabola, "likelihood" logistic pursuit with tuned kernel logistic regression on
+all points, "calibration" the probabilities with those of a calibrated SVC.  All but the
+first two need data sets (see pursuit.datasets); rows and splits are those of
+bench_defaults.py.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.running import run
 from pursuit.losses import Logistic, as_loss
+from pursuit.selection import FixedSize
 
-PARTS = ("speed", "choice", "likelihood", "calibration")
+PARTS = ("speed", "fits", "choice", "likelihood", "calibration")
 CHOICE_SETS = ("ripley", "banana", "waveform", "pima", "adult", "covtype")
 CHOICE_LOSSES = ("squared", "logistic", "squared-hinge")
 CHOICE_WIDTHS = (0.25, 1.0, 4.0)  # gamma, times 1 / median squared distance
@@ -81,15 +84,36 @@ def classes(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 def least_squares(A: np.ndarray, y: np.ndarray, n: int, given: dict[str, Any]) -> int:
     atoms = StoredAtoms(A)
-    run(atoms, [Pursuit(atoms, problem(y, len(A), n, **given), speculate=False)])
+    run([Pursuit(atoms, problem(y, len(A), n, **given), speculate=False)])
     return atoms.n_passes
 
 
 def bits(A: np.ndarray, y: np.ndarray, n: int, given: dict[str, Any]) -> int:
     atoms = StoredAtoms(A)
     wanted = problem(y, len(A), n, loss=Logistic(), **given)
-    run(atoms, [LossPursuit(atoms, wanted)])
+    run([LossPursuit(atoms, wanted)])
     return atoms.n_passes
+
+
+def fits(n_rows: int, n_steps: int) -> None:
+    X, y = data(n_rows)
+    how = {"kernel": "rbf", "gamma": median_gamma(X), "max_support": n_steps}
+    work = {"one path": {"alpha": 0.1, "selection": FixedSize()}, "ridge and size": {}}
+    print("| fit | classes | squared | logistic | ratio |\n|---|---|---|---|---|")
+    for title, given in work.items():
+        for n_classes in (2, 5):
+            edges = np.quantile(y, np.arange(1, n_classes) / n_classes)
+            labels = np.digitize(y, edges)
+            seconds = []
+            for loss in ("squared", "logistic"):
+                model = KMPClassifier(loss=loss, **how, **given)
+                # The first fit compiles.
+                seconds.append(timed(lambda m=model, c=labels: m.fit(X, c), 2)[0])
+            print(
+                f"| {title} | {n_classes} | {seconds[0]:.2f} s | {seconds[1]:.2f} s | "
+                f"{seconds[1] / seconds[0]:.1f} |",
+                flush=True,
+            )
 
 
 # -- the choice of points ------------------------------------------------------------
@@ -182,7 +206,7 @@ def likelihood(names: Sequence[str], n_splits: int | None) -> None:
 
 def against_all_points(p: Problem) -> tuple[float, ...]:
     """Return rows, log-losses on the test rows, numbers of points and times."""
-    default = KMPClassifier(loss="logistic", max_support=0.2)
+    default = KMPClassifier("rbf", loss="logistic", max_support=0.2)
     fits = [
         timed(lambda: kernel_logistic_regression(p)),
         timed(lambda: default.fit(p.X_train, p.y_train)),
@@ -198,7 +222,7 @@ def tuned_fifth(p: Problem) -> KMPClassifier:
     """Return a pursuit of a fifth of the rows, width and ridge by the log-loss."""
     width = median_gamma(p.X_train)
     values = {"gamma": [w * width for w in WIDTHS], "alpha": ALPHAS}
-    model = KMPClassifier(loss="logistic", selection=None, max_support=0.2)
+    model = KMPClassifier("rbf", loss="logistic", selection=None, max_support=0.2)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     search = GridSearchCV(model, values, scoring="neg_log_loss", cv=folds)
     return search.fit(p.X_train, p.y_train).best_estimator_
@@ -239,7 +263,9 @@ def tuned_svc(p: Problem) -> SVC:
 CONTESTANTS: dict[str, Callable[[Problem], Any]] = {
     "calibrated `SVC()`": lambda p: CalibratedClassifierCV(SVC(), ensemble=False),
     "the same, tuned": lambda p: CalibratedClassifierCV(tuned_svc(p), ensemble=False),
-    '`KMPClassifier(loss="logistic")`': lambda p: KMPClassifier(loss="logistic"),
+    '`KMPClassifier("rbf", loss="logistic")`': lambda p: KMPClassifier(
+        "rbf", loss="logistic"
+    ),
 }
 
 
@@ -303,6 +329,7 @@ def main() -> None:
 
     parts: dict[str, Callable[[], None]] = {
         "speed": lambda: speed(*((1000, 50) if args.small else (10_000, 200))),
+        "fits": lambda: fits(*((200, 20) if args.small else (1000, 100))),
         "choice": lambda: choice(sets(CHOICE_SETS), n_splits),
         "likelihood": lambda: likelihood(sets(LIKELIHOOD_SETS), given),
         "calibration": lambda: calibration(sets(CALIBRATION_SETS), n_splits),

@@ -27,12 +27,13 @@ SVR = "SVR(C=10.0, gamma=median_gamma(X[:10_000]), cache_size=1000)"
 VARIANT_ROWS = (3_000,)
 VARIANTS = (
     "KMPRegressor()",
-    "KMPRegressor(selection=CrossValidation(5))",
+    'KMPRegressor("rbf")',
+    'KMPRegressor("rbf", selection=CrossValidation(5))',
     'KMPRegressor(gamma="median")',
     'KMPRegressor(gamma="median", alpha=0.01)',
-    'KMPRegressor(selection="validation")',
-    "KMPRegressor(max_support=50)",
-    "KMPRegressor(n_candidates=1000, random_state=0)",
+    'KMPRegressor("rbf", selection="validation")',
+    'KMPRegressor("rbf", max_support=50)',
+    'KMPRegressor("rbf", n_candidates=1000, random_state=0)',
     'KMPRegressor(gamma="median", alpha=0.01, selection="loo")',
 )
 
@@ -96,7 +97,7 @@ def main() -> None:
                 print(row(n_rows, expression, is_variant=True), flush=True)
         return
     for n_rows in args.rows or ROWS:
-        print(row(n_rows, "KMPRegressor()"), flush=True)
+        print(row(n_rows, 'KMPRegressor("rbf")'), flush=True)
         if n_rows <= SVR_ROWS:
             print(row(n_rows, SVR), flush=True)
 

@@ -78,7 +78,7 @@ def assert_values_of_every_size(pursuit, D):
     def watch(_):
         found.extend(values.copy() for values in pursuit.held_out_values())
 
-    run(pursuit.atoms, [pursuit], watch)
+    run([pursuit], watch)
     watch(None)
     path = pursuit.path()
     assert len(found) == len(path) + 1

@@ -185,6 +185,41 @@ def leave_one_out(D, Y, weight, alpha, fit_intercept):
     return total / weight.sum()
 
 
+# -- targets that are renewed ---------------------------------------------------------
+
+
+def to_nearest(D, Y, N, nearest, renewals, n_times, *, weight, alpha, fit_intercept):
+    """Return the chosen atoms, and coefficients and constant after each step.
+
+    Each step takes the atom that leaves the least penalized squared error to the
+    targets. After the steps ``renewals`` the targets become, ``n_times``, those
+    nearest to the model (or a little ahead of it, as in Nesterov's method), which is
+    fitted to them again.
+    """
+
+    def fitted(atoms, targets):
+        coef, b = ridge(D[:, atoms], targets, weight, alpha, fit_intercept)
+        F = D[:, atoms] @ coef + b
+        loss = (weight @ (targets - F) ** 2).sum() + alpha * (coef**2).sum()
+        return loss, coef, b, F
+
+    chosen, models, targets = [], [], Y
+    for n in range(1, N + 1):
+        others = [k for k in range(D.shape[1]) if k not in chosen]
+        losses = [fitted([*chosen, k], targets)[0] for k in others]
+        chosen.append(others[int(np.argmin(losses))])
+        _, coef, b, here = fitted(chosen, targets)
+        last, speed = here, 1.0
+        for _ in range(n_times if n in renewals else 0):
+            targets = nearest(here)
+            _, coef, b, new = fitted(chosen, targets)
+            faster = (1 + np.sqrt(1 + 4 * speed**2)) / 2
+            here = new + (speed - 1) / faster * (new - last)
+            last, speed = new, faster
+        models.append((coef, b))
+    return chosen, models
+
+
 # -- any loss ----------------------------------------------------------------------
 
 

@@ -49,10 +49,10 @@ def assert_estimated(estimate, atoms, make):
 
     Neither the atoms nor their image count: both are there before.
     """
-    run(atoms, [make()])
+    run([make()])
     tracemalloc.start()
     pursuit = make()
-    run(atoms, [pursuit])
+    run([pursuit])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert pursuit.stop_reason == "max_support"

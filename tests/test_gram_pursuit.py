@@ -47,7 +47,7 @@ def gram_pursuit(D, Y, N, gram="alone", dtype=np.float64, **how):
     atoms, problem = atoms_of(D, dtype=dtype), problem_of(D, Y, N, **how)
     gram = GRAMS[gram](atoms.A, problem.weight)
     pursuit = GramPursuit(atoms, problem, gram)
-    run(atoms, [pursuit])
+    run([pursuit])
     return pursuit
 
 
@@ -165,8 +165,8 @@ def test_folds_have_the_path_and_the_held_out_errors_of_the_other_engine(
     gram = kind(atoms.A, {p.weighting: p.weight for p in problems})
     found = [GramPursuit(atoms, p, gram) for p in problems]
     wanted = [Pursuit(atoms, p) for p in problems]
-    run(atoms, found)
-    run(atoms, wanted)
+    run(found)
+    run(wanted)
     for p, q in zip(found, wanted, strict=True):
         assert p.stop_reason == q.stop_reason
         np.testing.assert_array_equal(p.chosen, q.chosen)
@@ -216,7 +216,7 @@ def test_an_interrupt_leaves_a_usable_path(monkeypatch):
     problem = problem_of(D, Y, 60, alpha=1e-2, fit_intercept=True)
     gram = SharedGram(atoms.A, {0: problem.weight})
     whole = GramPursuit(atoms, problem, gram)
-    run(atoms, [whole])
+    run([whole])
     pursuit = GramPursuit(atoms, problem, gram)
 
     def stop(_):
@@ -224,7 +224,7 @@ def test_an_interrupt_leaves_a_usable_path(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(_interrupts, "_latest", [-10.0])
-    run(atoms, [pursuit], stop)
+    run([pursuit], stop)
     path = pursuit.path()
     assert pursuit.stop_reason == "interrupted"
     assert 20 <= len(path) < 60
@@ -256,18 +256,23 @@ def rows():
 
 def models():
     return [
-        KMPClassifier(max_support=30),
-        KMPClassifier(max_support=20, method="back-fitting", alpha=0.1),
+        KMPClassifier(kernel="rbf", max_support=30),
+        KMPClassifier(kernel="rbf", max_support=20, method="back-fitting", alpha=0.1),
         KMPClassifier(
+            kernel="rbf",
             max_support=20,
             n_candidates=60,
             selection=CrossValidation(3),
             random_state=0,
         ),
-        KMPClassifier(max_support=20, selection=CrossValidation(scoring="accuracy")),
-        KMPClassifier(max_support=20, selection="validation"),
-        KMPClassifier(max_support=20, multiclass="ovr", dtype="float32"),
-        KMPRegressor(max_support=30, selection=CrossValidation(tolerance="1se")),
+        KMPClassifier(
+            kernel="rbf", max_support=20, selection=CrossValidation(scoring="accuracy")
+        ),
+        KMPClassifier(kernel="rbf", max_support=20, selection="validation"),
+        KMPClassifier(kernel="rbf", max_support=20, multiclass="ovr", dtype="float32"),
+        KMPRegressor(
+            kernel="rbf", max_support=30, selection=CrossValidation(tolerance="1se")
+        ),
     ]
 
 

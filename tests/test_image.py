@@ -156,7 +156,7 @@ def kernel_pursuit(method, n_steps, speculate=True, gamma=0.05, alpha=1e-3, **ho
     correlate = atoms.correlate
     atoms.correlate = lambda V: n_vectors.append(len(V)) or correlate(V)
     pursuit = Pursuit(atoms, problem, speculate)
-    run(atoms, [pursuit])
+    run([pursuit])
     return pursuit, sum(n_vectors)
 
 
@@ -257,6 +257,6 @@ def test_an_atom_that_turns_out_to_be_in_the_span_is_passed_over():
     )
     for speculate in (True, False):
         pursuit = Pursuit(atoms, problem, speculate)
-        run(atoms, [pursuit])
+        run([pursuit])
         assert pursuit.chosen[: pursuit.n_steps].tolist() == [2, 0, 3]
         assert pursuit.stop_reason == "exhausted"

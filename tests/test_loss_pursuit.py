@@ -24,6 +24,7 @@ from pursuit.losses import (
     Exponential,
     Hinge,
     Huber,
+    JointMargin,
     Logistic,
     Loss,
     Poisson,
@@ -59,7 +60,7 @@ def data(loss, n=60, seed=0, width=0.4):
     X = rng.normal(size=(n, 2))
     D = np.exp(-width * ((X[:, None] - X) ** 2).sum(axis=2))
     f = np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * rng.normal(size=n)
-    if isinstance(loss, Softmax):
+    if isinstance(loss, (Softmax, JointMargin)):
         codes = np.digitize(f, [-0.6, 0.6])
         Y = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
     elif isinstance(loss, Poisson):
@@ -83,7 +84,7 @@ def pursuit_of(loss, D, Y, weight=None, block=None, **how):
     )
     atoms = atoms_of(D, block)
     pursuit = LossPursuit(atoms, problem)
-    run(atoms, [pursuit])
+    run([pursuit])
     return pursuit
 
 
@@ -167,7 +168,7 @@ def test_squared_loss_is_the_pursuit_of_least_squares(method, alpha, fit_interce
     )
     atoms = atoms_of(D)
     wanted = Pursuit(atoms, found.problem)
-    run(atoms, [wanted])
+    run([wanted])
     assert found.path().atoms.tolist() == wanted.path().atoms.tolist()
     np.testing.assert_allclose(found.errors, wanted.errors, rtol=1e-10)
     np.testing.assert_allclose(found.gains, wanted.gains, rtol=1e-8)
@@ -323,11 +324,11 @@ def test_pursuits_of_several_losses_share_their_passes():
     atoms = atoms_of(D)
     pursuits = [LossPursuit(atoms, problem) for problem in problems]
     pursuits.append(Pursuit(atoms, problems[0]))
-    run(atoms, pursuits)
+    run(pursuits)
     assert atoms.n_passes <= 12
     for p, problem in zip(pursuits, problems, strict=False):
         alone = LossPursuit(atoms, problem)
-        run(atoms, [alone])
+        run([alone])
         np.testing.assert_array_equal(p.chosen, alone.chosen)
 
 
@@ -419,7 +420,7 @@ def test_functions_far_from_zero_are_drawn_too(method, alpha):
         greedy = pursuit_of(Logistic(), D, Y, weight, **how)
         atoms = atoms_of(D)
         drawn = RandomLossPursuit(atoms, greedy.problem, 9, np.random.default_rng(0))
-        run(atoms, [drawn])
+        run([drawn])
         chosen.append(drawn.chosen.tolist())
         assert 0 not in drawn.chosen
     assert chosen[0] == chosen[1]
@@ -449,11 +450,11 @@ def test_redrawing_all_candidates_is_the_greedy_choice(method):
     greedy = pursuit_of(Logistic(), D, Y, weight, method=method, alpha=0.01)
     atoms = atoms_of(D)
     drawn = RandomLossPursuit(atoms, greedy.problem, 60, np.random.default_rng(0))
-    run(atoms, [drawn])
+    run([drawn])
     np.testing.assert_array_equal(drawn.chosen, greedy.chosen)
     np.testing.assert_allclose(drawn.errors, greedy.errors, rtol=1e-9)
     few = RandomLossPursuit(atoms, greedy.problem, 5, np.random.default_rng(0))
-    run(atoms, [few])
+    run([few])
     assert few.n_steps == greedy.n_steps
 
 
@@ -495,7 +496,7 @@ def test_float32_storage(rng):
             X, 1 << 30, dtype
         )
         found.append(LossPursuit(atoms, problem))
-        run(atoms, [found[-1]])
+        run([found[-1]])
     np.testing.assert_array_equal(found[0].chosen, found[1].chosen)
     np.testing.assert_allclose(found[0].errors, found[1].errors, rtol=1e-5)
 

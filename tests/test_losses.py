@@ -14,8 +14,10 @@ from pursuit.losses import (
     Exponential,
     Hinge,
     Huber,
+    JointMargin,
     Logistic,
     Loss,
+    Margin,
     MarginLoss,
     Poisson,
     Quantile,
@@ -38,6 +40,8 @@ LOSSES = [
     Hinge(),
     Hinge(smoothing=1.5),
     SquaredHinge(),
+    Margin(),
+    JointMargin(),
     Absolute(smoothing=0.2),
     Huber(delta=0.4),
     Quantile(0.9, smoothing=0.1),
@@ -309,6 +313,7 @@ def broken(**methods):
         (broken(start=lambda self, y, w: 0.0 * y), "start.*a number for each"),
         (broken(coupling=lambda self, y, f: f[0]), "coupling.*must have the shape"),
         (broken(coupling=lambda self, y, f: 1 + 0 * f), "derivative in two outputs"),
+        (broken(ignores_common_part=True), "adding 1 to all outputs changes"),
         (
             type(
                 "Hill",

@@ -45,7 +45,7 @@ def moment_pursuit(D, Y, N, **how):
     problem = problem_of(D, Y, N, **how)
     found = moments_of(D, [problem])
     pursuit = MomentPursuit(atoms_of(D), problem, found, slice(None))
-    run(pursuit.atoms, [pursuit])
+    run([pursuit])
     return pursuit
 
 
@@ -110,8 +110,8 @@ def test_held_out_errors_are_those_of_the_rows(rng, method, fit_intercept):
         MomentPursuit(atoms, problem, found, slice(None)),
         Pursuit(atoms, problem),
     )
-    run(atoms, [ours])
-    run(atoms, [theirs])
+    run([ours])
+    run([theirs])
     np.testing.assert_array_equal(ours.chosen, theirs.chosen)
     np.testing.assert_allclose(ours.errors[:, 1], theirs.errors[:, 1], rtol=1e-7)
     np.testing.assert_allclose(ours.path().errors, theirs.path().errors, rtol=1e-6)
@@ -126,8 +126,8 @@ def test_problems_of_one_target_each(rng):
     for t, problem in enumerate(problems):
         ours = MomentPursuit(atoms, problem, found, slice(t, t + 1))
         theirs = Pursuit(atoms, problem)
-        run(atoms, [ours])
-        run(atoms, [theirs])
+        run([ours])
+        run([theirs])
         np.testing.assert_array_equal(ours.chosen, theirs.chosen)
         np.testing.assert_allclose(ours.errors[:, 1], theirs.errors[:, 1], rtol=1e-7)
 

@@ -45,7 +45,7 @@ def pursuit_of(D, Y, N, *, block=None, dtype=np.float64, speculate=True, **how):
     """A finished pursuit over the columns of D for the columns of Y."""
     atoms = atoms_of(D, block, dtype)
     pursuit = Pursuit(atoms, problem_of(D, Y, N, **how), speculate)
-    run(atoms, [pursuit])
+    run([pursuit])
     return pursuit
 
 
@@ -187,7 +187,7 @@ def test_speculation_saves_passes(method):
     for speculate in (False, True):
         atoms = atoms_of(D)
         problem = problem_of(D, Y, 60, method=method, alpha=1e-3, fit_intercept=True)
-        run(atoms, [Pursuit(atoms, problem, speculate)])
+        run([Pursuit(atoms, problem, speculate)])
         passes.append(atoms.n_passes)
     assert passes[0] >= (60 if method != "basic" else 20)
     assert passes[1] <= passes[0] * 2 / 3
@@ -208,7 +208,7 @@ def test_bound_kernels_stored_or_in_blocks_are_the_same():
                 atoms = KernelFunctions(X[centers], centers, True, kernel).on(X, memory)
                 assert isinstance(atoms, StoredAtoms) == (memory > 1)
                 pursuit = Pursuit(atoms, problem_of(D, Y, 15, alpha=1e-6))
-                run(atoms, [pursuit])
+                run([pursuit])
                 paths.append(pursuit.path())
             expected = reference.pursue("pre-fitting", D, Y, 15, alpha=1e-6)
             for path in paths:
@@ -220,7 +220,7 @@ def test_precomputed_atoms_are_columns():
     centers = np.arange(0, 90, 2)
     atoms = Columns(centers, 90, True).on(D, 1 << 30)
     pursuit = Pursuit(atoms, problem_of(D[:, centers], Y, 10))
-    run(atoms, [pursuit])
+    run([pursuit])
     chosen, _ = reference.pursue("pre-fitting", D[:, centers], Y, 10)
     assert pursuit.path().atoms.tolist() == chosen
 
@@ -246,11 +246,11 @@ def test_pursuits_that_share_passes_are_as_alone(engine):
     problems = many_problems(D, Y)
     atoms = atoms_of(D, **how)
     together = [Pursuit(atoms, problem, speculate) for problem in problems]
-    run(atoms, together)
+    run(together)
     n_shared = atoms.n_passes
     for p, problem in zip(together, problems, strict=True):
         alone = Pursuit(atoms, problem, speculate)
-        run(atoms, [alone])
+        run([alone])
         assert p.stop_reason == alone.stop_reason
         assert p.path().atoms.tolist() == alone.path().atoms.tolist()
         for name in ("errors", "gains", "loads", "triangle"):
@@ -266,19 +266,19 @@ def test_weights_of_one_key_are_equal():
     atoms, base = atoms_of(D), problem_of(D, Y, 5)
     other = replace(base, weight=weights(len(D)))
     with pytest.raises(ValueError, match="Two weights have the key 0"):
-        run(atoms, [Pursuit(atoms, base), Pursuit(atoms, other)])
+        run([Pursuit(atoms, base), Pursuit(atoms, other)])
     other = replace(other, weighting=1)
-    run(atoms, [Pursuit(atoms, base), Pursuit(atoms, other)])
+    run([Pursuit(atoms, base), Pursuit(atoms, other)])
 
 
 def test_a_finished_pursuit_is_left_alone():
     D, Y = matrices(random_matrix)
     atoms = atoms_of(D)
     pursuit = Pursuit(atoms, problem_of(D, Y, 5))
-    run(atoms, [pursuit])
+    run([pursuit])
     before, n_passes = pursuit.path(), atoms.n_passes
-    run(atoms, [pursuit])
-    run(atoms, [])
+    run([pursuit])
+    run([])
     assert pursuit.path().atoms.tolist() == before.atoms.tolist()
     assert atoms.n_passes == n_passes
 
@@ -641,7 +641,7 @@ def test_an_interrupt_leaves_a_usable_path(method):
         if len(rounds) == 3:
             raise KeyboardInterrupt
 
-    run(atoms, [pursuit], watch)
+    run([pursuit], watch)
     path = pursuit.path()
     n = len(path)
     assert 0 < n < 40
@@ -662,7 +662,7 @@ def test_an_interrupt_inside_a_pass_leaves_a_usable_path():
 
     atoms = ComputedAtoms(D.shape[1], len(D), evaluate_rows(D.T, note), 10)
     pursuit = Pursuit(atoms, problem_of(D, Y, 40))
-    run(atoms, [pursuit])
+    run([pursuit])
     path = pursuit.path()
     assert path.stop_reason == "interrupted"
     assert 0 < len(path) < 40
@@ -677,7 +677,7 @@ def test_two_interrupts_in_a_row_pass_through(monkeypatch):
         monkeypatch.setattr(_interrupts.time, "monotonic", lambda: second)
         atoms = atoms_of(D)
         pursuit = Pursuit(atoms, problem_of(D, Y, 40))
-        run(atoms, [pursuit], interrupt)
+        run([pursuit], interrupt)
         return pursuit.stop_reason
 
     def interrupt(pursuits):
@@ -697,7 +697,7 @@ def test_other_errors_pass_through():
 
     atoms = ComputedAtoms(D.shape[1], len(D), evaluate_rows(D.T, note), 10)
     with pytest.raises(ZeroDivisionError):
-        run(atoms, [Pursuit(atoms, problem_of(D, Y, 5))])
+        run([Pursuit(atoms, problem_of(D, Y, 5))])
 
 
 def test_watch_may_stop_a_pursuit():
@@ -709,7 +709,7 @@ def test_watch_may_stop_a_pursuit():
         if pursuits[0].n_steps >= 5:
             pursuits[0].stop_reason = "enough"
 
-    run(atoms, [pursuit], watch)
+    run([pursuit], watch)
     path = pursuit.path()
     assert path.stop_reason == "enough"
     assert 5 <= len(path) < 40
@@ -729,7 +729,7 @@ def test_a_path_is_what_a_pursuit_has_done_so_far():
     atoms = atoms_of(D)
     pursuit = Pursuit(atoms, problem_of(D, Y, 12, held_out=np.ones(len(D))))
     paths = []
-    run(atoms, [pursuit], lambda _: paths.append(pursuit.path()))
+    run([pursuit], lambda _: paths.append(pursuit.path()))
     *parts, whole = paths
     assert (len(whole), whole.stop_reason) == (12, "max_support")
     np.testing.assert_array_equal(whole.atoms, pursuit.chosen)
@@ -754,7 +754,7 @@ def random_path(D, Y, N, n_candidates, seed=0, **how):
     atoms = atoms_of(D)
     rng = np.random.default_rng(seed)
     pursuit = RandomPursuit(atoms, problem_of(D, Y, N, **how), n_candidates, rng)
-    run(atoms, [pursuit])
+    run([pursuit])
     return pursuit.path()
 
 
@@ -828,7 +828,7 @@ def test_random_candidates_make_no_pass():
 
     atoms = ComputedAtoms(*D.T.shape, evaluate_rows(D.T, note), D.shape[1])
     pursuit = RandomPursuit(atoms, problem_of(D, Y, 9), 8, np.random.default_rng(0))
-    run(atoms, [pursuit])
+    run([pursuit])
     assert pursuit.n_steps == 9
     assert atoms.n_passes == 0
     assert sum(evaluated) <= 9 * 8
@@ -865,7 +865,7 @@ def test_folds_of_one_dictionary_are_pursuits_of_their_own_rows():
     base = problem_of(D, Y, 15, fit_intercept=True, alpha=1e-2)
     atoms = atoms_of(D)
     pursuits = [Pursuit(atoms, without(base, f, key)) for key, f in enumerate(folds)]
-    run(atoms, pursuits)
+    run(pursuits)
     for fold, pursuit in zip(folds, pursuits, strict=True):
         rest = np.flatnonzero(~fold)
         inner = D[np.ix_(rest, rest)]

@@ -6,6 +6,8 @@ Letters as in :mod:`.loss_pursuit`; the objective is that of :mod:`.objective`.
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotri
 from sklearn.exceptions import ConvergenceWarning
 
 from pursuit._compiling import REORDER, compiled
@@ -17,7 +19,7 @@ from .objective import Objective, Point
 # below this share of the root of the objective, which is then within about the square
 # of this share of the minimum. Models that are compared must converge as far as the
 # final one, because stopping early regularizes.
-GRADIENT_TOLERANCE = 1e-6
+GRADIENT_TOLERANCE = 1e-5
 
 _MOST_STEPS = 300
 # Damping relative to the metric: first value, value that counts as none, maximum.
@@ -170,10 +172,12 @@ class Newton:
         if is_new:
             self._inverse, self._damped_by = self._inverted(here, B, damping), damping
         step, left = np.zeros_like(g), g.copy()
+        loss = self._objective.loss
         n_used, is_flat = _solve(
-            B, here.second, g, damping, self._inverse, enough, step, left
+            *(B, here.second, g, damping, self._inverse, loss.ignores_common_part),
+            *(enough, step, left),
         )
-        if is_flat and self._objective.loss.is_convex and damping < _FLAT_DAMPING:
+        if is_flat and loss.is_convex and damping < _FLAT_DAMPING:
             self._least_damping = _FLAT_DAMPING
             return self._step(here, B, g, damping, enough)
         if is_new:
@@ -182,17 +186,29 @@ class Newton:
         self._is_stale = n_used > self._n_least + 4 + len(B) // 8
         # The parabola decreases by 2 g.s - s.Hs, and Hs = g - left.
         promise = float(np.vdot(step, g + left))
-        return self._objective.loss.reduced(step), promise
+        return loss.reduced(step), promise
 
     def _inverted(self, here: Point, B: np.ndarray, damping: float) -> np.ndarray:
         """Return the inverse (T, b, b) of each output's second derivatives."""
+        out = np.empty((len(here.F), len(B), len(B)))
         # One output at a time, as the products take as much room as the functions.
-        H = np.array([(curvature * B) @ B.T for curvature in here.curvatures])
-        # Without any curvature, add a little of the metric.
-        trace = H.trace(axis1=1, axis2=2)[:, None]
-        diagonal = np.arange(len(B))
-        H[:, diagonal, diagonal] += damping + 1e-10 * np.maximum(1.0, trace)
-        return np.linalg.inv(H)
+        for H, curvature in zip(out, here.curvatures, strict=True):
+            H[:] = _inverse_of_products(B * np.sqrt(curvature), damping)
+        return out
+
+
+def _inverse_of_products(Z: np.ndarray, damping: float) -> np.ndarray:
+    """Return the inverse of ``Z @ Z.T`` plus a damping, by half of each matrix."""
+    H = dsyrk(1.0, Z.T, trans=1)
+    diagonal = np.arange(len(H))
+    # Without any curvature, add a little of the metric.
+    H[diagonal, diagonal] += damping + 1e-10 * max(1.0, H.trace())
+    factor, n_failed = dpotrf(H, clean=0)
+    if n_failed:
+        upper = np.triu(H)
+        return np.asarray(np.linalg.inv(upper + np.triu(H, 1).T))
+    upper = np.triu(dpotri(factor, overwrite_c=1)[0])
+    return np.asarray(upper + np.triu(upper, 1).T)
 
 
 # -- compiled ----------------------------------------------------------------------
@@ -253,14 +269,28 @@ def _add(x: np.ndarray, factor: float, y: np.ndarray) -> None:
 
 
 @compiled(no_cpython_wrapper=True)
-def _precondition(inverse: np.ndarray, r: np.ndarray, z: np.ndarray) -> None:
-    """Write the inverses (T, n, n) times ``r``; functions after n are orthonormal."""
-    size = inverse.shape[1]
-    for t in range(r.shape[0]):
+def _precondition(
+    inverse: np.ndarray, is_reduced: bool, r: np.ndarray, z: np.ndarray
+) -> None:
+    """Write the inverses (T, n, n) times ``r``; functions after n are orthonormal.
+
+    If ``is_reduced``, the mean over the outputs is subtracted. A common part of all
+    outputs has no curvature but the ridge's: once it were in, it would take many
+    iterations to get it out again.
+    """
+    n_targets, size = r.shape[0], inverse.shape[1]
+    for t in range(n_targets):
         for j in range(size, r.shape[1]):
             z[t, j] = r[t, j]
         if size:
             np.dot(inverse[t], r[t, :size], z[t, :size])
+    if is_reduced:
+        for j in range(r.shape[1]):
+            total = 0.0
+            for t in range(n_targets):
+                total += z[t, j]
+            for t in range(n_targets):
+                z[t, j] -= total / n_targets
 
 
 @compiled
@@ -270,6 +300,7 @@ def _solve(
     g: np.ndarray,
     damping: float,
     inverse: np.ndarray,
+    is_reduced: bool,
     enough: float,
     x: np.ndarray,
     r: np.ndarray,
@@ -284,7 +315,7 @@ def _solve(
     """
     wanted = max(0.01 * enough, 1e-4 * _inner(r, r))
     p, z = np.empty_like(r), np.empty_like(r)
-    _precondition(inverse, r, p)
+    _precondition(inverse, is_reduced, r, p)
     energy = _inner(r, p)
     most, n = 2 * g.size + 10, 0
     while n < most:
@@ -304,7 +335,7 @@ def _solve(
         _add(r, -energy / bend, Hp)
         if _inner(r, r) <= wanted:
             break
-        _precondition(inverse, r, z)
+        _precondition(inverse, is_reduced, r, z)
         before, energy = energy, _inner(r, z)
         for t in range(p.shape[0]):
             for j in range(p.shape[1]):

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from pursuit._compiling import REORDER, compiled
-from pursuit.path import OrthogonalPath
+from pursuit.path import Path
 
 from ._loops import reduce_residual, subtract
 from .atoms import Atoms
@@ -127,7 +127,7 @@ class GramPursuit(Steps):
         """Take some steps; correlations are requested only at the start."""
         wanted, self._wanted = self._wanted, self._wanted[:0]
         if self._scores is not None:
-            self._step(self._scores)
+            self._step(self._scores, self.n_steps + _ROUND)
         return wanted
 
     def advance(
@@ -147,11 +147,11 @@ class GramPursuit(Steps):
         elif self._scores.best() < 0:
             self.stop_reason = "exhausted"
 
-    def _step(self, scores: Scores) -> None:
-        """Take the steps of one round."""
+    def _step(self, scores: Scores, stop: int) -> None:
+        """Take the steps up to ``stop``."""
         problem, n = self.problem, self.n_steps
         self.n_steps = _take_steps(
-            *(n, min(n + _ROUND, problem.max_steps), self._offset),
+            *(n, min(stop, problem.max_steps), self._offset),
             *(self._G, self._D, self._A, self._rows, self._v),
             *(problem.alpha, problem.by_norm, scores.tol, scores.floor),
             *(scores.c, scores.e, scores.norms, scores.is_open, scores.gain),
@@ -168,7 +168,7 @@ class GramPursuit(Steps):
             self._n_valued += 1
             yield self._values
 
-    def path(self) -> OrthogonalPath:
+    def path(self) -> Path:
         """Return a copy of the path so far."""
         triangle = self._triangle()
         errors = self._data_errors(triangle)

@@ -96,13 +96,16 @@ class LossModel:
         here = np.abs(self._objective.at(self.F).descent).max(initial=0.0)
         return bool(here <= 1e-14 * size or self.errors[0] == 0.0)
 
-    def renew_metric(self) -> bool:
-        """Compute the parabola at the current fit; return whether it has changed."""
+    def renew_metric(self, n_new: int = 0) -> bool:
+        """Compute the parabola at the current fit; return whether it has changed.
+
+        The last ``n_new`` functions are not orthonormal yet.
+        """
         objective = self._objective
         rows = parabola(
             objective.loss, objective.Y, objective.rows(self.F), self._problem.weight
         )
-        has_changed = self.basis.renew(rows, self.size)
+        has_changed = self.basis.renew(rows, self.size, n_new)
         if has_changed:
             self._newton.forget()
         return has_changed
@@ -137,6 +140,14 @@ class LossModel:
             self._refit(*orthonormal(basis.C[places], basis.metric), places)
             self._newton.forget()
         self.atoms.append(k)
+
+    def extend(self, atoms: list[int], values: np.ndarray) -> None:
+        """Add several atoms with these values, and optimize all coefficients."""
+        for k, row in zip(atoms, values, strict=True):
+            self.place(k, row)
+            self.atoms.append(k)
+        self.renew_metric(len(atoms))
+        self._refit(self.basis.Q[: self.size], self.basis.tri)
 
     def _refit(
         self, B: np.ndarray, R: np.ndarray, places: list[int] | None = None

@@ -81,14 +81,17 @@ class Basis:
         self.metric = enlarged(self.metric[None], 1, width)[0]
         self.metric[self._n_rows :] = 1.0
 
-    def renew(self, rows: np.ndarray, b: int) -> bool:
-        """Change the weights of the rows; return whether they differ from before.
+    def renew(self, rows: np.ndarray, b: int, n_new: int = 0) -> bool:
+        """Change the weights of the rows; return whether anything has changed.
 
-        The first ``b`` functions are made orthonormal in the new metric.
+        The first ``b`` functions are made orthonormal in the new metric. The last
+        ``n_new`` of them have no directions yet.
         """
-        if np.array_equal(rows, self.metric[: self._n_rows]):
+        if not n_new and np.array_equal(rows, self.metric[: self._n_rows]):
             return False
         self.metric[: self._n_rows] = rows
+        new = slice(b - n_new, b)
+        self.Q[new], self.tri[new, new] = self.C[new], np.eye(n_new)
         self.Q[:b], R = orthonormal(self.Q[:b], self.metric)
         self.tri[:b, :b] = R @ self.tri[:b, :b]
         return True

@@ -1,8 +1,8 @@
-"""Run several pursuits over one dictionary, sharing each pass."""
+"""Run several pursuits together; those over the same atoms share each pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from ._loops import SMALLEST
 from .atoms import Atoms
 from .problem import Steps
 
-# Number of operations from which on pursuits propose in threads.
-_MUCH_WORK = 1e6
+# Number of operations of each, from which on pursuits propose in threads.
+_MUCH_WORK = 3e5
 
 _VALUES = (
     "The functions of the dictionary (kernels on training points, columns, features …) "
@@ -28,11 +28,10 @@ _SCALE = (
 
 
 def run(
-    atoms: Atoms,
     pursuits: Sequence[Steps],
     watch: Callable[[Sequence[Steps]], None] | None = None,
 ) -> None:
-    """Run pursuits over one dictionary to their ends, sharing each pass.
+    """Run pursuits to their ends; those over the same atoms share each pass.
 
     An interrupt (Ctrl-C) ends them: the steps taken so far are kept, and
     ``stop_reason`` is "interrupted". A second one within two seconds is meant for the
@@ -40,7 +39,6 @@ def run(
 
     Parameters
     ----------
-    atoms : Atoms
     pursuits : sequence of Steps
     watch : callable, optional
         Called after every round; may set a pursuit's ``stop_reason``.
@@ -48,34 +46,53 @@ def run(
     return_freed_memory()
     try:
         with one_blas_thread(), single_interrupts():
-            _run(atoms, pursuits, watch or (lambda _: None))
+            _run(pursuits, watch or (lambda _: None))
     except Interrupted:
         for p in pursuits:
             p.stop_reason = p.stop_reason or "interrupted"
 
 
-def _run(
-    atoms: Atoms,
-    pursuits: Sequence[Steps],
-    watch: Callable[[Sequence[Steps]], None],
-) -> None:
-    active = [p for p in pursuits if p.stop_reason is None]
-    norms = _initial_norms(atoms, active)
-    while active:
-        # For little work, switching threads costs more than it saves.
-        propose_each = atoms.pool.each if active[0].work > _MUCH_WORK else map
-        wanted = list(propose_each(lambda p: p.propose(), active))
-        vectors = np.concatenate(wanted)
-        answers = atoms.correlate(vectors) if len(vectors) else vectors
-        start = 0
-        for p, some in zip(active, wanted, strict=True):
-            known = norms.get(p.problem.weighting) if p.needs_norms else None
-            p.advance(answers[start : start + len(some)], known)
-            start += len(some)
-        # Only the first round needs them.
-        norms = {}
+def _run(pursuits: Sequence[Steps], watch: Callable[[Sequence[Steps]], None]) -> None:
+    teams = _by_atoms([p for p in pursuits if p.stop_reason is None])
+    norms = [_initial_norms(team[0].atoms, team) for team in teams]
+    while teams:
+        wanted = _proposals([p for team in teams for p in team])
+        for team, known in zip(teams, norms, strict=True):
+            _advance(team, [next(wanted) for _ in team], known)
         watch(pursuits)
-        active = [p for p in active if p.stop_reason is None]
+        teams = [[p for p in team if p.stop_reason is None] for team in teams]
+        teams = [team for team in teams if team]
+        # Only the first round needs them.
+        norms = [{} for _ in teams]
+
+
+def _proposals(pursuits: Sequence[Steps]) -> Iterator[np.ndarray]:
+    """Return the vectors whose correlations each of the pursuits needs."""
+    # For little work, switching threads costs more than it saves.
+    is_much = sum(p.work for p in pursuits) > _MUCH_WORK * len(pursuits)
+    propose_each = pursuits[0].atoms.pool.each if is_much else map
+    return iter(list(propose_each(lambda p: p.propose(), pursuits)))
+
+
+def _by_atoms(pursuits: Sequence[Steps]) -> list[list[Steps]]:
+    """Return the pursuits over the same atoms as lists."""
+    teams: dict[int, list[Steps]] = {}
+    for p in pursuits:
+        teams.setdefault(id(p.atoms), []).append(p)
+    return list(teams.values())
+
+
+def _advance(
+    team: Sequence[Steps], wanted: Sequence[np.ndarray], norms: dict[int, np.ndarray]
+) -> None:
+    """Take pursuits over the same atoms a round further, with one pass."""
+    vectors = np.concatenate(wanted)
+    answers = team[0].atoms.correlate(vectors) if len(vectors) else vectors
+    start = 0
+    for p, some in zip(team, wanted, strict=True):
+        known = norms.get(p.problem.weighting) if p.needs_norms else None
+        p.advance(answers[start : start + len(some)], known)
+        start += len(some)
 
 
 def _initial_norms(atoms: Atoms, pursuits: Sequence[Steps]) -> dict[int, np.ndarray]:

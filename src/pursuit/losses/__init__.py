@@ -18,7 +18,9 @@ from .classes import (
     Doom2,
     Exponential,
     Hinge,
+    JointMargin,
     Logistic,
+    Margin,
     Softmax,
     SquaredHinge,
     SquaredTanh,
@@ -32,8 +34,10 @@ __all__ = [
     "Exponential",
     "Hinge",
     "Huber",
+    "JointMargin",
     "Logistic",
     "Loss",
+    "Margin",
     "MarginLoss",
     "Poisson",
     "Quantile",
@@ -53,6 +57,7 @@ _NAMED: dict[str, type[Loss]] = {
     "doom2": Doom2,
     "hinge": Hinge,
     "squared-hinge": SquaredHinge,
+    "margin": Margin,
     "absolute": Absolute,
     "huber": Huber,
     "quantile": Quantile,
@@ -85,7 +90,7 @@ def as_loss(loss: Any, is_class: bool) -> Loss:
     kind = "classification" if is_class else "regression"
     fits = "fits_classes" if is_class else "fits_numbers"
     if not isinstance(resolved, Loss) or not getattr(resolved, fits):
-        listed = ", ".join(repr(name) for name in names(is_class))
+        listed = ", ".join(repr(name) for name in ["auto", *names(is_class)])
         raise ValueError(
             f"loss={loss!r} is not a loss for {kind}: choose one of {listed}, or pass "
             f"an instance of a subclass of pursuit.losses."

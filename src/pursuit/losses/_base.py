@@ -37,12 +37,15 @@ class Loss(BaseEstimator):
         Whether L is convex in f.
     frees_constant : bool
         Whether a constant may be optimized with the coefficients.
+    ignores_common_part : bool
+        Whether adding a number to all outputs of a sample does not change L.
     """
 
     fits_numbers: bool = True
     fits_classes: bool = False
     is_convex: bool = True
     frees_constant: bool = True
+    ignores_common_part: bool = False
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return L(y, f)."""
@@ -91,9 +94,16 @@ class Loss(BaseEstimator):
         """
         return False
 
+    @property
+    def is_squared_distance(self) -> bool:
+        """Whether it is the squared distance to the outputs that have no loss."""
+        return self.has_closed_form
+
     def reduced(self, theta: np.ndarray) -> np.ndarray:
         """Return coefficients (T, b) without the part that does not change the loss."""
-        return theta
+        if not self.ignores_common_part:
+            return theta
+        return theta - np.add.reduce(theta) / len(theta)
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the constant for each output at which its optimization starts."""

@@ -78,6 +78,7 @@ class Softmax(Loss):
 
     fits_numbers = False
     fits_classes = True
+    ignores_common_part = True
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the negative log-likelihood of each sample in bits, shape (n,)."""
@@ -97,10 +98,6 @@ class Softmax(Loss):
     def coupling(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the probabilities, in the units of the loss."""
         return _softmax(f) / np.sqrt(_LOG2)
-
-    def reduced(self, theta: np.ndarray) -> np.ndarray:
-        """Return coefficients minus their mean, as a common part has no effect."""
-        return theta - theta.mean(axis=0)
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the logarithms of the class frequencies."""
@@ -260,3 +257,80 @@ class SquaredHinge(MarginLoss):
     def bend(self, m: np.ndarray) -> np.ndarray:
         """Return the second derivative."""
         return np.where(m < 1.0, 2.0, 0.0)
+
+
+class Margin(SquaredHinge):
+    """Squared distance to the outputs that separate the classes by a margin.
+
+    For two classes the squared hinge loss, ``max(0, 1 - m)**2``. Several classes that
+    share their support points use one :class:`JointMargin`.
+    """
+
+    def jointly(self) -> Loss:
+        """Return :class:`JointMargin`."""
+        return JointMargin()
+
+
+class JointMargin(Loss):
+    r"""Squared distance of the outputs to those that separate a class from all others.
+
+    A sample of class c has no loss where :math:`f_c \ge f_k + 2` for all other classes
+    k; elsewhere it is the squared distance to the nearest such outputs. Unlike the
+    squared loss it asks for no particular values, so that a smooth function is enough
+    where classes follow each other. With two classes and ``f = (-g, g)`` it is twice
+    :class:`SquaredHinge` of ``g``, which takes its place where there is one output for
+    both.
+    """
+
+    fits_numbers = False
+    fits_classes = True
+    ignores_common_part = True
+    is_squared_distance = True
+    gap = 2.0
+
+    def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the squared distance of each sample, shape (n,)."""
+        return np.square(self._way(y, f)[0]).sum(axis=0)
+
+    def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the derivative in each output."""
+        return 2.0 * self._way(y, f)[0]
+
+    def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the diagonal second derivatives, in each output by itself."""
+        _, is_moved = self._way(y, f)
+        n_moved = np.maximum(is_moved.sum(axis=0), 1)
+        return np.where(is_moved, 2.0 * (1.0 - 1.0 / n_moved), 0.0)
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return 2: that parabola lies above the loss everywhere."""
+        return np.full(f.shape, 2.0)
+
+    def coupling(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return what the outputs that are moved have in common."""
+        _, is_moved = self._way(y, f)
+        n_moved = np.maximum(is_moved.sum(axis=0), 1)
+        return is_moved * np.sqrt(2.0 / n_moved)
+
+    def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
+        """Return :class:`SquaredHinge` for the one output of two classes."""
+        return SquaredHinge() if len(y) == 1 else self
+
+    def _way(self, y: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return f minus the nearest outputs without loss, and which outputs differ.
+
+        The nearest outputs raise that of the sample's class to ``level``, and lower
+        those of others to ``level - gap`` if they are above. Moved by the gap, they
+        are all at the mean of the outputs that are moved, the largest mean of those.
+        """
+        is_class = y > 0
+        shifted = np.where(is_class, f, f + self.gap)
+        chosen = np.where(is_class, f, 0.0).sum(axis=0)
+        others = np.where(is_class, -np.inf, shifted)
+        others = -np.sort(-others, axis=0)[:-1]
+        sums = np.cumsum(np.concatenate([chosen[None], others]), axis=0)
+        level = (sums / np.arange(1, len(sums) + 1)[:, None]).max(axis=0)
+        is_moved = is_class | (shifted > level)
+        # An output that is moved alone stays where it is.
+        is_moved &= is_moved.sum(axis=0) > 1
+        return np.where(is_moved, shifted - level, 0.0), is_moved

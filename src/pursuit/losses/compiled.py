@@ -12,7 +12,9 @@ from .classes import (
     Doom2,
     Exponential,
     Hinge,
+    JointMargin,
     Logistic,
+    Margin,
     Softmax,
     SquaredHinge,
     SquaredTanh,
@@ -27,12 +29,14 @@ _FORMS: dict[type[Loss], tuple[int, tuple[str, ...]]] = {
     Doom2: (_loops.DOOM2, ()),
     Hinge: (_loops.HINGE, ("smoothing",)),
     SquaredHinge: (_loops.SQUARED_HINGE, ()),
+    Margin: (_loops.SQUARED_HINGE, ()),
     Squared: (_loops.SQUARED, ()),
     Absolute: (_loops.ABSOLUTE, ("smoothing",)),
     Huber: (_loops.HUBER, ("delta",)),
     Quantile: (_loops.QUANTILE, ("quantile", "smoothing")),
     Poisson: (_loops.POISSON, ()),
     Softmax: (_loops.SOFTMAX, ()),
+    JointMargin: (_loops.JOINT_MARGIN, ("gap",)),
 }
 
 
@@ -58,14 +62,45 @@ class Compiled:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Write the ``descent``; return losses and second derivatives at ``F``."""
         losses, second = np.zeros(Y.shape[1]), np.empty((self.n_second, *Y.shape))
+        out = Y, weight, losses, descent, second
         # One loop for each sort of loss: what is not needed is not compiled.
-        look = _loops.look_at_predictions
-        if self.kind < _loops.SQUARED:
-            look = _loops.look_at_margins
+        if self.kind == _loops.LOGISTIC:
+            _look_at_logits(F[:, : Y.shape[1]], *out)
         elif self.kind == _loops.SOFTMAX:
-            look = _loops.look_at_outputs
-        look(self.kind, self.parameters, Y, F, weight, losses, descent, second)
+            _look_at_shares(F[:, : Y.shape[1]], *out)
+        elif self.kind == _loops.JOINT_MARGIN:
+            _loops.look_at_gaps(self.parameters[0, 0], F, *out)
+        elif self.kind < _loops.SQUARED:
+            _loops.look_at_margins(self.kind, self.parameters, F, *out)
+        else:
+            _loops.look_at_predictions(self.kind, self.parameters, F, *out)
         return losses, second
+
+
+# NumPy computes several exponentials at a time, a compiled loop one by one. A point
+# beyond all numbers has no loss, and is rejected.
+
+
+def _look_at_logits(F: np.ndarray, Y: np.ndarray, *out: np.ndarray) -> None:
+    with np.errstate(all="ignore"):
+        m = Y * F
+        e = np.exp(-2.0 * np.abs(m))
+        _loops.look_at_logits(m, e, np.log1p(e), Y, *out)
+
+
+def _look_at_shares(
+    F: np.ndarray,
+    Y: np.ndarray,
+    weight: np.ndarray,
+    losses: np.ndarray,
+    *out: np.ndarray,
+) -> None:
+    with np.errstate(all="ignore"):
+        below = F - np.maximum.reduce(F)
+        e = np.exp(below)
+        total = np.add.reduce(e)
+        np.log(total, out=losses)
+        _loops.look_at_shares(below, e, total, Y, weight, losses, *out)
 
 
 def compiled(loss: Loss, n_targets: int) -> Compiled | None:
@@ -78,4 +113,4 @@ def compiled(loss: Loss, n_targets: int) -> Compiled | None:
     for j, name in enumerate(names):
         # `bind` sets an array, with one number for each output.
         parameters[:, j] = np.ravel(getattr(loss, name))
-    return Compiled(kind, parameters, 1 + (type(loss) is Softmax))
+    return Compiled(kind, parameters, 1 + loss.is_coupled)

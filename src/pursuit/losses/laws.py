@@ -159,6 +159,14 @@ def _check_coupling(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:
         actual,
         wanted,
     )
+    if loss.ignores_common_part:
+        actual, wanted = loss.value(y, f + 1.0), loss.value(y, f)
+        assert np.allclose(actual, wanted, rtol=1e-9, atol=1e-12), _say(
+            "ignores_common_part is True, but adding 1 to all outputs changes the loss",
+            loss,
+            actual,
+            wanted,
+        )
 
 
 def _check_convex(loss: Loss, y: np.ndarray, f: np.ndarray) -> None:

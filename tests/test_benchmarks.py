@@ -16,6 +16,7 @@ REDUCED = [
     ("bench_engine", "--small --only folds", None),
     ("bench_rows", "--rows 200 --variants KMPRegressor(max_support=5)", None),
     ("bench_losses", "--small --only speed", None),
+    ("bench_losses", "--small --only fits", None),
     ("bench_losses", "--small --only choice --sets ripley", "ripley"),
     ("bench_losses", "--small --only calibration --sets ripley", "ripley"),
     ("bench_defaults", "--sets ripley --splits 1", "ripley"),

@@ -243,7 +243,7 @@ def test_pursuits_are_let_go_of_when_their_batch_has_ended(rng, n_at_once, kind)
     if kind == "shared":
         shared_curves(bench, problems, folds)
     else:
-        separate_curves(lambda _: bench, problems, folds)
+        separate_curves(lambda *_: bench, problems, folds)
     gc.collect()
     assert len(made) == 8
     assert not any(p() for p in made)
@@ -256,7 +256,7 @@ def test_separate_curves_are_the_same_where_patience_does_not_end_them(rng):
     problems = with_alphas([problem], [0.1, 0.2])
     shared = curves_of(atoms, problems, folds)
     bench = Bench(atoms, 3, Pursuit)
-    separate = separate_curves(lambda _: bench, problems, folds)
+    separate = separate_curves(lambda *_: bench, problems, folds)
     for ours, theirs in zip(shared, separate, strict=True):
         np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-9)
 
@@ -300,7 +300,7 @@ def test_an_interrupt_at_once_leaves_nothing(rng, monkeypatch, kind):
     interrupt_pass(monkeypatch, atoms, 1)
     bench, folds = Bench(atoms, 100, Pursuit), folds_of(problem)
     curves = shared_curves if kind == "shared" else separate_curves
-    source = bench if kind == "shared" else lambda _: bench
+    source = bench if kind == "shared" else lambda *_: bench
     with pytest.raises(Interrupted) as stop:
         curves(source, [problem], folds)
     assert stop.value.partial == []
@@ -399,7 +399,7 @@ def test_scores_are_those_of_the_held_out_predictions(
     A, codes, problem = kernel_classes(rng, n_classes, fit_intercept=fit_intercept)
     atoms, fold = StoredAtoms(A), problem.held_out > 0
     watched = Watched(ENGINES[kind](atoms, problem), reference.mistakes(problem.Y))
-    run(atoms, [watched.pursuit], lambda _: watched.look())
+    run([watched.pursuit], lambda _: watched.look())
     path, record = watched.pursuit.path(), watched.record()
     assert len(record.errors) == len(path) + 1 == record.n_steps + 1
     assert record.total == problem.held_out.sum()
@@ -427,7 +427,7 @@ def test_values_that_are_scored_are_those_of_the_model(rng, method, loss):
 
     kind = Pursuit if loss is None else LossPursuit
     watched = Watched(kind(atoms, problem), score)
-    run(atoms, [watched.pursuit], lambda _: watched.look())
+    run([watched.pursuit], lambda _: watched.look())
     watched.look()
     path = watched.pursuit.path()
     np.testing.assert_array_equal(watched.errors, np.arange(1.0, len(path) + 2))
@@ -441,7 +441,7 @@ def test_steps_that_were_taken_back_are_not_scored(rng):
     A, _, problem = kernel_classes(rng, 2)
     atoms = StoredAtoms(A)
     watched = Watched(Pursuit(atoms, problem), reference.mistakes(problem.Y))
-    run(atoms, [watched.pursuit], lambda _: watched.look())
+    run([watched.pursuit], lambda _: watched.look())
     whole = watched.errors
     watched.pursuit.take_back(3, "callback")
     np.testing.assert_array_equal(watched.errors, whole[:4])
@@ -460,7 +460,7 @@ def test_a_score_that_was_cut_off_does_not_shift_the_others(rng, n_scored):
 
     whole, cut_off = (Watched(Pursuit(atoms, problem), s) for s in (score, interrupted))
     for watched in (whole, cut_off):
-        run(atoms, [watched.pursuit], lambda _, w=watched: w.look())
+        run([watched.pursuit], lambda _, w=watched: w.look())
     record = cut_off.record()
     np.testing.assert_array_equal(record.errors, whole.errors[:n_scored])
 
@@ -476,7 +476,7 @@ def test_curves_of_scores_are_their_means_over_folds(rng):
     errors, shares = [], []
     for part in folds.hold_out(problem):
         pursuit = Pursuit(atoms, part)
-        run(atoms, [pursuit])
+        run([pursuit])
         path, rows = pursuit.path(), np.flatnonzero(part.held_out)
         models = [path.coefficients(size) for size in range(len(found.mean))]
         gaps = [

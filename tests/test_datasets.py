@@ -197,6 +197,20 @@ def test_folders_are_taken_in_order(folder):
     assert datasets.load("sonar").data.shape == (4, 2)
 
 
+def test_tables_are_read_from_their_folder(folder):
+    assert datasets.tables() == []
+    save(folder / "tables", "wine", X=np.eye(4, dtype=np.float32), y=np.arange(4.0))
+    save(folder / "tables", "heart")
+    save(folder.parent / "home" / ".pursuit_data" / "tables", "wine")
+    assert datasets.tables() == ["tables/heart", "tables/wine"]
+    assert datasets.available() == []
+    bunch = datasets.load("tables/wine")
+    assert bunch.data.dtype == bunch.target.dtype == np.float64
+    assert datasets.load("tables/heart").target.dtype == np.int64
+    with pytest.raises(FileNotFoundError, match="tables/iris.npz.*cannot|not among"):
+        datasets.load("tables/iris")
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"PK", b"not an archive", b"\x93NUMPY\x01\x00"]
 )

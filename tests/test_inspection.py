@@ -25,14 +25,14 @@ def close_figures():
 @pytest.fixture(scope="module")
 def flowers():
     X, y = load_iris(return_X_y=True)
-    model = make_pipeline(StandardScaler(), KMPClassifier(max_support=12))
+    model = make_pipeline(StandardScaler(), KMPClassifier(kernel="rbf", max_support=12))
     return X, y, model.fit(X, y)
 
 
 @pytest.fixture(scope="module")
 def patients():
     X, y = load_diabetes(return_X_y=True)
-    return X, y, KMPRegressor(max_support=10).fit(X, y)
+    return X, y, KMPRegressor(kernel="rbf", max_support=10).fit(X, y)
 
 
 # -- scores ------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_an_interrupt_at_any_moment_of_a_search_leaves_a_model(
     regression, monkeypatch, place
 ):
     X, y = regression
-    model = KMPRegressor(max_support=20)
+    model = KMPRegressor(kernel="rbf", max_support=20)
     module, name = PLACES[place]
     whole = Interrupting(getattr(module, name), at=0)
     monkeypatch.setattr(module, name, whole)
@@ -97,17 +97,17 @@ def test_an_interrupt_of_the_first_trial_leaves_its_curves(regression, monkeypat
     monkeypatch.setattr(gram_pursuit, "_take_steps", steps)
     monkeypatch.setattr(gram_pursuit, "_ROUND", 4)
     with pytest.warns(UserWarning, match="search was interrupted"):
-        model = KMPRegressor(max_support=50).fit(*regression)
+        model = KMPRegressor(kernel="rbf", max_support=50).fit(*regression)
     assert 0 < model.n_support_ <= 12
     assert len(model.search_) == 1
     assert model.stop_reason_.startswith("interrupted")
 
 
 def test_an_interrupt_between_search_and_model(regression, monkeypatch):
-    wanted = KMPRegressor(max_support=20).fit(*regression)
+    wanted = KMPRegressor(kernel="rbf", max_support=20).fit(*regression)
     monkeypatch.setattr(procedure, "run", Interrupting(procedure.run, at=1))
     with pytest.warns(UserWarning, match="interrupted after its search"):
-        model = KMPRegressor(max_support=20).fit(*regression)
+        model = KMPRegressor(kernel="rbf", max_support=20).fit(*regression)
     np.testing.assert_array_equal(model.support_, wanted.support_)
 
 
@@ -118,7 +118,7 @@ def test_two_interrupts_end_a_search(regression, monkeypatch):
     monkeypatch.setattr(_interrupts, "_latest", [time.monotonic()])
     monkeypatch.setattr(gram_pursuit, "_take_steps", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        KMPRegressor(max_support=20).fit(*regression)
+        KMPRegressor(kernel="rbf", max_support=20).fit(*regression)
 
 
 def test_interrupts_of_compiled_functions_are_interrupts(monkeypatch):
@@ -191,7 +191,7 @@ def test_an_interrupt_before_the_first_trial_ends_the_fit(regression, monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(engines, "_gram", interrupted)
-    model = KMPRegressor(max_support=20)
+    model = KMPRegressor(kernel="rbf", max_support=20)
     with pytest.raises(KeyboardInterrupt) as stop:
         model.fit(*regression)
     assert not isinstance(stop.value, _interrupts.Interrupted)

@@ -66,7 +66,9 @@ def values(model, X):
 
 VARIANTS = [
     KMPRegressor(),
+    KMPRegressor(kernel="rbf"),
     KMPClassifier(),
+    KMPClassifier(kernel="rbf"),
     *(
         make(**{"gamma": "median", "alpha": 1e-3, "max_support": 30, **how})
         for make, how in [
@@ -506,7 +508,7 @@ def test_tolerance_makes_smaller_models(sinc, rule):
 
 def test_the_search_is_told(sinc):
     selection = CrossValidation(3, tolerance=0.0)
-    model = KMPRegressor(max_support=15, selection=selection).fit(*sinc)
+    model = KMPRegressor(kernel="rbf", max_support=15, selection=selection).fit(*sinc)
     assert len(model.search_) > 1
     lowest = min(model.search_, key=lambda row: row["errors"].min())
     assert (model.gamma_, model.alpha_) == (lowest["gamma"], lowest["alpha"])
@@ -566,7 +568,7 @@ def test_why_a_path_ends_where_candidates_do(regression):
     assert few.stop_reason_.startswith("complete")
     some = KMPRegressor(max_support=10, **how).fit(X, y)
     assert some.stop_reason_.startswith("max_support")
-    chosen = KMPRegressor(max_support=60).fit(X, y)
+    chosen = KMPRegressor(kernel="rbf", max_support=60).fit(X, y)
     assert chosen.stop_reason_.startswith(chosen.path_.stop_reason)
 
 
@@ -761,7 +763,7 @@ def test_a_model_of_all_steps_is_chosen_by_its_last_error():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((200, 3))
     y = np.sin(X[:, 0]) + rng.standard_normal(200)
-    model = KMPRegressor(selection=None, max_support=100).fit(X, y)
+    model = KMPRegressor(kernel="rbf", selection=None, max_support=100).fit(X, y)
     lengths = {len(row["errors"]) for row in model.search_}
     assert lengths == {101}
     last = {(row["gamma"], row["alpha"]): row["errors"][-1] for row in model.search_}
@@ -844,7 +846,7 @@ def test_a_model_of_a_kernel_matrix_stays_one(rng):
 
 
 def test_words_become_components_when_these_are_searched(regression):
-    model = KMPRegressor(max_support=5)
+    model = KMPRegressor(kernel="rbf", max_support=5)
     model.set_params(selection__tolerance=0.5, method__refit_every=2)
     assert model.selection.get_params() == CrossValidation(tolerance=0.5).get_params()
     assert model.method.refit_every == 2

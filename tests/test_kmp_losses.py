@@ -433,7 +433,9 @@ def test_losses_that_cannot_be_fitted(numbers, methods, message):
 def test_the_default_search_compares_by_the_loss(blobs):
     X, y = blobs
     selection = CrossValidation(3)
-    model = KMPClassifier(loss="logistic", max_support=8, selection=selection)
+    model = KMPClassifier(
+        kernel="rbf", loss="logistic", max_support=8, selection=selection
+    )
     model.fit(X, y)
     assert len(model.search_) > 3
     assert all(trial["errors"][0] < 3 for trial in model.search_)
@@ -628,7 +630,7 @@ def test_a_small_memory_gives_the_same_model(loss, rng):
 
 def test_redrawn_candidates(moons):
     X, y = moons
-    model = KMPClassifier(loss="logistic", n_candidates=Redrawn(9))
+    model = KMPClassifier(kernel="rbf", loss="logistic", n_candidates=Redrawn(9))
     model.set_params(**FAST, random_state=0).fit(X, y)
     assert model.n_support_ == 10
     assert log_loss(y, model.predict_proba(X)) < 0.6
@@ -682,7 +684,7 @@ def test_a_fifth_of_the_points_is_as_likely_as_all_of_them(name, n_splits):
     """Within 3 % of the test log-loss, over splits: one of heart's is off by 10 %."""
     found = []
     for X, y, X_test, y_test in splits(name, n_splits):
-        some = KMPClassifier(loss="logistic", max_support=0.2).fit(X, y)
+        some = KMPClassifier(kernel="rbf", loss="logistic", max_support=0.2).fit(X, y)
         assert some.n_support_ <= 0.2 * len(y) + 1
         models = (some, kernel_logistic_regression(X, y))
         found.append([log_loss(y_test, m.predict_proba(X_test)) for m in models])
@@ -695,4 +697,6 @@ def test_errors_of_a_scorer_are_its_own(moons):
         return np.nosuchname
 
     with pytest.raises(AttributeError, match="^module 'numpy' has no attribute"):
-        KMPClassifier(selection=CrossValidation(scoring=scorer)).fit(*moons)
+        KMPClassifier(kernel="rbf", selection=CrossValidation(scoring=scorer)).fit(
+            *moons
+        )

@@ -179,7 +179,7 @@ def test_wrong_values_are_named_even_if_unused(model, iris):
 
 THREADED = [
     *(model for model in ESTIMATORS if hasattr(model, "n_jobs")),
-    KMPRegressor(max_support=3, selection=CrossValidation(3)),
+    KMPRegressor(kernel="rbf", max_support=3, selection=CrossValidation(3)),
 ]
 
 

@@ -336,7 +336,7 @@ def test_regressor_by_bound(diabetes, loss):
 
 def test_widths_are_compared_by_folds(iris):
     X, y = iris
-    model = KMPClassifier(selection="bound", max_support=30).fit(X, y)
+    model = KMPClassifier(kernel="rbf", selection="bound", max_support=30).fit(X, y)
     assert len(model.search_) > 5
     assert model.n_support_ == model.bound(X, y).best_size
 
@@ -402,11 +402,13 @@ def test_several_outputs(sinc):
     X, y = sinc
     for selection in ("bound", MinimalBound("vc")):
         with pytest.raises(ValueError, match="about one output, y has 2"):
-            KMPRegressor(selection=selection).fit(X, np.c_[y, y])
+            KMPRegressor(kernel="rbf", selection=selection).fit(X, np.c_[y, y])
 
 
 def test_parameters_are_cloned():
-    model = KMPClassifier(selection=MinimalBound("mdl", alpha=2.0, delta=0.1))
+    model = KMPClassifier(
+        kernel="rbf", selection=MinimalBound("mdl", alpha=2.0, delta=0.1)
+    )
     ours, theirs = model.get_params(), clone(model).get_params()
     assert repr(ours.pop("selection")) == repr(theirs.pop("selection"))
     assert ours == theirs

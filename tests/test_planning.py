@@ -53,10 +53,12 @@ def ridges(model):
 def test_ridges_grow_with_more_than_a_hundred_thousand_rows(data):
     X, y = data
     noise = y + 10 * np.random.default_rng(0).standard_normal(len(y))
-    assert ridges(KMPRegressor(max_support=5).fit(X, noise)) == [
+    assert ridges(KMPRegressor(kernel="rbf", max_support=5).fit(X, noise)) == [
         *(1e-4, 1e-3, 1e-2, 1e-1, 1.0)
     ]
-    model = KMPRegressor(max_support=5).fit(X, noise, np.full(300, 1e6 / 300))
+    model = KMPRegressor(kernel="rbf", max_support=5).fit(
+        X, noise, np.full(300, 1e6 / 300)
+    )
     np.testing.assert_allclose(ridges(model), [1e-3, 1e-2, 1e-1, 1.0, 10.0])
 
 
@@ -76,11 +78,11 @@ def test_ridges_of_other_losses_are_tried_outward_while_they_are_better(data):
 
 def test_smaller_ridges_are_tried_while_they_are_better():
     X, y = make_friedman1(200, noise=0.0, random_state=0)
-    model = KMPRegressor().fit(X, y)
+    model = KMPRegressor(kernel="rbf").fit(X, y)
     tried = np.log10(ridges(model))
     np.testing.assert_allclose(np.diff(tried), 1.0)
     assert -8.01 < tried[0] < -4.5
-    given = KMPRegressor(alpha=1e-4).fit(X, y)
+    given = KMPRegressor(kernel="rbf", alpha=1e-4).fit(X, y)
     lowest = [min(np.min(row["errors"]) for row in m.search_) for m in (model, given)]
     assert lowest[0] < 0.9 * lowest[1]
     # The last one tried was no better, unless it is the smallest that may be.
@@ -91,8 +93,8 @@ def test_smaller_ridges_are_tried_while_they_are_better():
 def test_small_weights_mean_their_ratios_only(data, factor):
     X, y = data
     weight = np.random.default_rng(0).integers(1, 4, len(y)) / 3.0
-    model = KMPRegressor(max_support=20).fit(X, y, weight)
-    other = KMPRegressor(max_support=20).fit(X, y, factor * weight)
+    model = KMPRegressor(kernel="rbf", max_support=20).fit(X, y, weight)
+    other = KMPRegressor(kernel="rbf", max_support=20).fit(X, y, factor * weight)
     np.testing.assert_array_equal(other.support_, model.support_)
     np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-6)
 
@@ -101,7 +103,10 @@ def test_small_weights_of_repeated_rows_mean_their_ratios_only():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((6, 2)), 40, axis=0)
     y = X[:, 0] + 0.5 * rng.standard_normal(240)
-    models = [KMPRegressor().fit(X, y, np.full(240, w)) for w in (1.0, 1 / 40, 1e-6)]
+    models = [
+        KMPRegressor(kernel="rbf").fit(X, y, np.full(240, w))
+        for w in (1.0, 1 / 40, 1e-6)
+    ]
     # Six rows of 40 copies each: with 1 / 40 every row weighs 1.
     np.testing.assert_array_equal(models[1].support_, models[2].support_)
     np.testing.assert_allclose(models[1].predict(X), models[2].predict(X), rtol=1e-6)

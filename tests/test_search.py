@@ -14,7 +14,7 @@ from pursuit import KMPClassifier, KMPRegressor
 from pursuit._interrupts import Interrupted
 from pursuit.dictionaries import Features, ManyWidths, OneKernel
 from pursuit.estimators.kmp import planning
-from pursuit.fitting import engines, procedure, search
+from pursuit.fitting import engines, parts, procedure, search
 from pursuit.kernels import Polynomial, Sigmoid
 from pursuit.selection import (
     CrossValidation,
@@ -37,7 +37,7 @@ def enough(monkeypatch):
     monkeypatch.setattr(search, "ENOUGH_ATOMS", 60)
     monkeypatch.setattr(search, "ENOUGH_ROWS", 200)
     monkeypatch.setattr(search, "HELD_OUT_TO_RANK", 50)
-    monkeypatch.setattr(search, "_LEAST_OF_A_PART", 5)
+    monkeypatch.setattr(parts, "_LEAST_OF_A_PART", 5)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def part_of(seen):
 
 def test_some_functions_rows_and_folds_are_looked_at(data, seen):
     X, y = data
-    KMPRegressor(max_support=20).fit(X, y)
+    KMPRegressor(kernel="rbf", max_support=20).fit(X, y)
     plan, problem, dictionary = part_of(seen)
     assert len(plan.grid.labels) == len(dictionary) == 60
     assert plan.sample.X.shape == (200, 5)
@@ -87,7 +87,7 @@ def test_some_functions_rows_and_folds_are_looked_at(data, seen):
 
 
 def test_there_are_two_functions_a_step_at_least(data, seen):
-    KMPRegressor(max_support=50).fit(*data)
+    KMPRegressor(kernel="rbf", max_support=50).fit(*data)
     assert len(seen.part.grid.labels) == 100
 
 
@@ -95,9 +95,9 @@ def test_few_data_are_looked_at_whole(data, seen):
     X, y = data
     weight = np.ones(300)
     weight[50:] = 0
-    KMPRegressor(max_support=20).fit(X, y, weight)
+    KMPRegressor(kernel="rbf", max_support=20).fit(X, y, weight)
     assert seen.part is seen.whole
-    KMPRegressor(max_support=20).fit(X[:50], y[:50])
+    KMPRegressor(kernel="rbf", max_support=20).fit(X[:50], y[:50])
     assert seen.part is seen.whole
 
 
@@ -112,14 +112,16 @@ def test_nothing_to_compare_is_not_searched(data, seen):
 @pytest.mark.parametrize("rule", [CrossValidation, FixedSize])
 def test_folds_that_were_given_are_kept(data, seen, folds, rule):
     groups = np.arange(300) // 10 if isinstance(folds, GroupKFold) else None
-    KMPRegressor(max_support=20, selection=rule(folds)).fit(*data, groups=groups)
+    KMPRegressor(kernel="rbf", max_support=20, selection=rule(folds)).fit(
+        *data, groups=groups
+    )
     assert len(seen.part.grid.labels) == 60
     assert seen.part.sample.X.shape == (300, 5)
     np.testing.assert_array_equal(seen.part.folds.parts, seen.whole.folds.parts)
 
 
 def test_the_only_held_out_part_is_kept(data, seen):
-    KMPRegressor(max_support=20, selection="validation").fit(*data)
+    KMPRegressor(kernel="rbf", max_support=20, selection="validation").fit(*data)
     (fold,) = seen.part.folds.parts
     assert fold.shape == (200,)
     assert 20 < fold.sum() < 60
@@ -130,7 +132,7 @@ def test_the_only_held_out_part_is_kept(data, seen):
 def test_held_out_rows_are_some_of_those_looked_at(data, seen, kind, selection):
     X, y = data
     y = y > np.median(y) if kind is KMPClassifier else y
-    kind(max_support=20, selection=selection).fit(X, y)
+    kind(kernel="rbf", max_support=20, selection=selection).fit(X, y)
     folds = seen.part.folds
     for fold, is_open in zip(folds.parts, folds.open_atoms, strict=True):
         assert 0.3 < fold.mean() / (0.1 if selection == "cv" else 0.2) < 2
@@ -141,11 +143,11 @@ def test_held_out_rows_are_some_of_those_looked_at(data, seen, kind, selection):
 def test_small_classes_and_small_held_out_parts_are_kept(data, seen):
     X, y = data
     rare = y > np.sort(y)[-21]
-    KMPClassifier(max_support=20, selection="validation").fit(X, rare)
+    KMPClassifier(kernel="rbf", max_support=20, selection="validation").fit(X, rare)
     (fold,), Y = seen.part.folds.parts, seen.part.sample.Y[0]
     assert np.count_nonzero(Y[fold] > 0) == 4
     assert np.count_nonzero(Y[~fold] > 0) >= 12
-    KMPRegressor(max_support=20, selection=Validation(0.02)).fit(X, y)
+    KMPRegressor(kernel="rbf", max_support=20, selection=Validation(0.02)).fit(X, y)
     assert np.count_nonzero(seen.part.folds.parts[0]) == 6
 
 
@@ -153,7 +155,9 @@ def test_small_classes_and_small_held_out_parts_are_kept(data, seen):
 def test_scores_are_of_the_rows_that_are_looked_at(data, rule):
     X, y = data
     scored, plain = (
-        KMPRegressor(max_support=20, selection=rule(tolerance=0.0, scoring=scoring))
+        KMPRegressor(
+            kernel="rbf", max_support=20, selection=rule(tolerance=0.0, scoring=scoring)
+        )
         for scoring in ("neg_mean_squared_error", None)
     )
     scored.fit(X, y)
@@ -190,7 +194,7 @@ def test_several_functions_a_row(data, seen):
 
 def test_sizes_are_chosen_with_all_functions_and_folds(data):
     X, y = data
-    model = KMPRegressor(max_support=20).fit(X, y)
+    model = KMPRegressor(kernel="rbf", max_support=20).fit(X, y)
     gamma, alpha = model.gamma_, model.alpha_
     best = min(model.search_[:-1], key=lambda row: row["errors"].min())
     assert (best["gamma"], best["alpha"]) == (gamma, alpha)
@@ -225,8 +229,10 @@ def test_as_many_folds_choose_the_size_as_hold_out_enough_rows(data, monkeypatch
 def test_weights_count_as_repeated_rows_where_folds_are_left_out(data, monkeypatch):
     X, y = data
     monkeypatch.setattr(planning, "HELD_OUT_TO_SIZE", 100)
-    once = KMPRegressor(max_support=20).fit(X, y, np.full(300, 2.0))
-    twice = KMPRegressor(max_support=20).fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    once = KMPRegressor(kernel="rbf", max_support=20).fit(X, y, np.full(300, 2.0))
+    twice = KMPRegressor(kernel="rbf", max_support=20).fit(
+        np.tile(X, (2, 1)), np.tile(y, 2)
+    )
     assert (once.gamma_, once.alpha_) == (twice.gamma_, twice.alpha_)
     np.testing.assert_allclose(
         once.search_[-1]["errors"], twice.search_[-1]["errors"], rtol=1e-6
@@ -239,12 +245,12 @@ def test_inner_products_that_chose_the_size_serve_the_model(
 ):
     X, y = data
     labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
-    model = KMPClassifier(max_support=20, multiclass=multiclass)
+    model = KMPClassifier(kernel="rbf", max_support=20, multiclass=multiclass)
     kinds, run = [], procedure.run
 
-    def run_final(atoms, pursuits, watch):
+    def run_final(pursuits, watch):
         kinds.append(type(pursuits[0]))
-        run(atoms, pursuits, watch)
+        run(pursuits, watch)
 
     monkeypatch.setattr(procedure, "run", run_final)
     values = model.fit(X, labels).decision_function(X)
@@ -257,7 +263,7 @@ def test_inner_products_that_chose_the_size_serve_the_model(
 @pytest.mark.parametrize("selection", ["validation", "loo", "bound", None])
 def test_other_rules_choose_as_if_width_and_ridge_had_been_given(data, selection):
     X, y = data
-    model = KMPRegressor(max_support=20, selection=selection).fit(X, y)
+    model = KMPRegressor(kernel="rbf", max_support=20, selection=selection).fit(X, y)
     gamma, alpha = model.gamma_, model.alpha_
     alone = KMPRegressor(
         max_support=20, selection=selection, gamma=gamma, alpha=alpha
@@ -272,7 +278,7 @@ def test_neither_order_nor_copies_matter(data, selection, rng):
     copies = np.concatenate([order, order[:40], order[:40]])
     weight = np.ones(300)
     weight[order[:40]] = 3
-    how = {"max_support": 20, "selection": selection}
+    how = {"kernel": "rbf", "max_support": 20, "selection": selection}
     model = KMPRegressor(**how).fit(X, y, weight)
     again = KMPRegressor(**how).fit(X[copies], y[copies])
     assert (model.gamma_, model.alpha_) == (again.gamma_, again.alpha_)
@@ -296,7 +302,7 @@ def test_sparse_and_precomputed_data_are_searched_alike(data):
 def test_every_class_has_its_own_size(data):
     X, y = data
     labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
-    model = KMPClassifier(max_support=20, multiclass="ovr").fit(X, labels)
+    model = KMPClassifier(kernel="rbf", max_support=20, multiclass="ovr").fit(X, labels)
     sizes = np.count_nonzero(model.dual_coef_, axis=1)
     assert len(np.unique(sizes)) > 1
     alone = clone(model).set_params(gamma=model.gamma_, alpha=model.alpha_)
@@ -316,7 +322,7 @@ def test_an_interrupted_choice_of_the_size(data, monkeypatch):
 
     monkeypatch.setattr(search, "shared_curves", interrupted)
     with pytest.warns(UserWarning, match="choice of a size was interrupted"):
-        model = KMPRegressor(max_support=20).fit(*data)
+        model = KMPRegressor(kernel="rbf", max_support=20).fit(*data)
     assert model.n_support_ > 0
     tried = [(row["gamma"], row["alpha"]) for row in model.search_]
     assert len(tried) == len(set(tried))
@@ -331,11 +337,11 @@ def test_all_widths_are_tried_where_none_of_the_first_is_any_good():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 5, (300, 1))
     y = np.sin(20 * X[:, 0]) + 0.1 * rng.normal(size=300)
-    model = KMPRegressor().fit(X, y)
+    model = KMPRegressor(kernel="rbf").fit(X, y)
     assert model.score(X, y) > 0.9
-    model = KMPClassifier(loss="logistic", max_support=60).fit(X, y > 0)
+    model = KMPClassifier(kernel="rbf", loss="logistic", max_support=60).fit(X, y > 0)
     assert model.score(X, y > 0) > 0.85
-    noise = KMPRegressor().fit(X, rng.normal(size=300))
+    noise = KMPRegressor(kernel="rbf").fit(X, rng.normal(size=300))
     tried = {row["gamma"] for row in noise.search_}
     assert max(tried) / min(tried) == pytest.approx(256 * 64)
 
@@ -374,7 +380,7 @@ def test_a_kernel_object_is_searched_as_its_name(data):
     ids=named,
 )
 def test_folds_of_every_rule_compare_widths(data, seen, selection):
-    KMPRegressor(max_support=20, selection=selection).fit(*data)
+    KMPRegressor(kernel="rbf", max_support=20, selection=selection).fit(*data)
     assert len(seen.whole.folds) == 3
 
 
@@ -384,7 +390,7 @@ def test_folds_of_every_rule_compare_widths(data, seen, selection):
 def test_scores_of_every_rule_compare_widths(data, rule):
     X, y = data
     scored = KMPRegressor(
-        max_support=10, selection=rule(scoring="neg_mean_absolute_error")
+        kernel="rbf", max_support=10, selection=rule(scoring="neg_mean_absolute_error")
     )
     gaps = [np.abs(y - np.median(y)).mean(), np.abs(y - y.mean()).mean()]
     first = scored.fit(X, y).search_[0]["errors"][0]

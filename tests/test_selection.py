@@ -129,7 +129,9 @@ def test_a_large_share_that_must_lie_outside_the_span_ends_a_path(regression):
 def test_components_of_a_model_stay_as_they_are(regression):
     for component in (CrossValidation(3), Validation(0.3), LeaveOneOut(4)):
         before = repr(component)
-        model = KMPRegressor(selection=component, max_support=6).fit(*regression)
+        model = KMPRegressor(kernel="rbf", selection=component, max_support=6).fit(
+            *regression
+        )
         assert model.selection is component
         assert repr(component) == before
         assert set(vars(component)) == set(component.get_params(deep=False))
@@ -147,7 +149,7 @@ def test_components_can_be_searched(regression):
     best = found.best_estimator_
     assert best.selection.tolerance == found.best_params_["selection__tolerance"]
     # The model that was given has the parameters that it had.
-    assert (model.selection.tolerance, model.method.refit_every) == (0.01, 1)
+    assert (model.selection.tolerance, model.method.refit_every) == ("auto", 1)
     rules = {"kmpregressor__selection": ["loo", Validation(0.3), FixedSize()]}
     pipeline = make_pipeline(StandardScaler(), model)
     found = GridSearchCV(pipeline, rules, cv=3, error_score="raise").fit(X, y)
@@ -157,13 +159,15 @@ def test_components_can_be_searched(regression):
 @pytest.mark.parametrize("word", SELECTIONS)
 def test_parameters_of_words_are_those_of_their_objects(word):
     name, *_ = SELECTIONS[word]().get_params()
-    model = KMPRegressor(selection=word).set_params(**{f"selection__{name}": 0.125})
+    model = KMPRegressor(kernel="rbf", selection=word).set_params(
+        **{f"selection__{name}": 0.125}
+    )
     assert type(model.selection) is SELECTIONS[word]
     assert getattr(model.selection, name) == 0.125
     with pytest.raises(ValueError, match="Invalid parameter 'nothing'"):
-        KMPRegressor(selection=word).set_params(selection__nothing=1)
+        KMPRegressor(kernel="rbf", selection=word).set_params(selection__nothing=1)
     with pytest.raises(ValueError, match="selection='nothing' is not known"):
-        KMPRegressor(selection="nothing").set_params(selection__n_folds=1)
+        KMPRegressor(kernel="rbf", selection="nothing").set_params(selection__n_folds=1)
 
 
 # -- what they choose --------------------------------------------------------------
@@ -175,7 +179,9 @@ def test_a_fraction_is_held_out(regression):
     for fraction in (0.1, 0.3, 0.5):
         model = KMPRegressor(selection=Validation(fraction), **how).fit(X, y)
         # Functions stand on fitted rows only.
-        everything = KMPRegressor(selection=Validation(fraction), max_support=90)
+        everything = KMPRegressor(
+            kernel="rbf", selection=Validation(fraction), max_support=90
+        )
         everything.set_params(**FIXED).fit(X, y)
         assert model.n_support_ <= 10
         assert len(everything.path_) <= 90 - round(90 * fraction)
@@ -258,16 +264,19 @@ def test_many_categories_are_learned(selection, unit):
     X, y = table(1500, 0)
     X_new, y_new = table(1000, 1)
     weight = None if unit is None else np.full(1500, unit)
-    model = KMPRegressor(selection=selection).fit(X, y, weight)
+    model = KMPRegressor(kernel="rbf", selection=selection).fit(X, y, weight)
     assert model.score(X_new, y_new) > 0.85
-    model = KMPClassifier(selection=selection).fit(X, y > 0, weight)
+    model = KMPClassifier(kernel="rbf", selection=selection).fit(X, y > 0, weight)
     assert model.score(X_new, y_new > 0) > 0.85
 
 
 def test_weights_below_one_mean_their_ratios():
     X, y = categories(300)
     target = X[:, 0] * X[:, 1] + np.random.default_rng(0).normal(size=300)
-    for model, t in ((KMPRegressor(), target), (KMPClassifier(), y)):
+    for model, t in (
+        (KMPRegressor(kernel="rbf"), target),
+        (KMPClassifier(kernel="rbf"), y),
+    ):
         wanted = model.fit(X, t).predict(X)
         for unit in (0.3, 1 / 300):
             found = model.fit(X, t, np.full(300, unit)).predict(X)
@@ -278,15 +287,19 @@ def test_weights_below_one_mean_their_ratios():
 def test_large_weights_are_not_taken_for_categories(unit):
     X, y = make_friedman1(80, noise=2.0, random_state=0)
     X_new, y_new = make_friedman1(1000, noise=0.0, random_state=1)
-    wanted = KMPRegressor().fit(3 * X, y).score(3 * X_new, y_new)
-    found = KMPRegressor().fit(3 * X, y, np.full(80, unit)).score(3 * X_new, y_new)
+    wanted = KMPRegressor(kernel="rbf").fit(3 * X, y).score(3 * X_new, y_new)
+    found = (
+        KMPRegressor(kernel="rbf")
+        .fit(3 * X, y, np.full(80, unit))
+        .score(3 * X_new, y_new)
+    )
     assert found > wanted - 0.05
 
 
 def test_categories_get_a_model_of_their_own_size():
     """Nine kinds of rows with probabilities of their own: all of them matter."""
     X, y = categories(600)
-    model = KMPClassifier(loss="logistic").fit(X, y)
+    model = KMPClassifier(kernel="rbf", loss="logistic").fit(X, y)
     assert model.n_support_ >= 2
     expected = 0.2 + 0.3 * X[:, 0]
     assert np.abs(model.predict_proba(X)[:, 1] - expected).mean() < 0.08

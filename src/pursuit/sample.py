@@ -55,6 +55,9 @@ class Sample:
     Attributes
     ----------
     X : array or CSR of shape (l, d)
+    contents : array or CSR of shape (l, d), or None
+        What tells rows apart, and draws depend on: X, or X in units of its columns'
+        own; None if rows differ by their index only.
     Y : ndarray of shape (T, l)
         Targets. Classes are coded as -1 and +1, in one row for two classes, else in
         one row for each class.
@@ -91,6 +94,7 @@ class Sample:
     """
 
     X: Any
+    contents: Any
     Y: np.ndarray
     weight: np.ndarray
     counts: np.ndarray
@@ -120,6 +124,7 @@ class Sample:
         codes: np.ndarray | None = None,
         feature_names: tuple[str, ...] | None = None,
         is_kernel: bool = False,
+        contents: Any = None,
         seed: int = 0,
         **how: Any,
     ) -> Sample:
@@ -133,7 +138,8 @@ class Sample:
                 f"sample_weight has values up to {weight.max():.3g} only, whose "
                 "products underflow: scale them up."
             )
-        contents = None if is_kernel else X
+        if contents is None and not is_kernel:
+            contents = X
         rows, sets = distinct_rows(contents, weight)
         # Unlike the digests of the folds: otherwise one fold would hold out all rows of
         # the lowest priorities.
@@ -142,6 +148,7 @@ class Sample:
         rank[order] = np.arange(len(rows))
         return cls(
             X=X,
+            contents=contents,
             Y=Y,
             weight=weight,
             counts=weight if counts is None else counts,
@@ -192,11 +199,6 @@ class Sample:
         return counts / _unit(counts)
 
     @property
-    def contents(self) -> Any:
-        """What tells rows apart: X, or None if they differ by their index only."""
-        return None if self.is_kernel else self.X
-
-    @property
     def n_distinct(self) -> int:
         """The number of distinct rows of positive weight."""
         return int(self.priority.max()) + 1
@@ -211,6 +213,7 @@ class Sample:
         return replace(
             self,
             X=self.X[rows],
+            contents=None if self.contents is None else self.contents[rows],
             Y=self.Y[:, rows],
             weight=self.weight[rows],
             counts=self.counts[rows],

@@ -34,7 +34,7 @@ class Selection(BaseEstimator):
         Folds that compare gamma and alpha, and sizes where folds choose them.
     scoring : str, callable or None
         Score of held-out rows; None is the loss.
-    tolerance : float or "1se"
+    tolerance : float, "1se" or "auto"
         By how much a smaller model may be worse.
     patience : int or None
         Number of steps without improvement after which a path stops.
@@ -48,7 +48,7 @@ class Selection(BaseEstimator):
 
     def check(self) -> None:
         """Raise a ValueError if a parameter is wrong."""
-        number_from_zero("tolerance", self.tolerance, ("1se",))
+        number_from_zero("tolerance", self.tolerance, ("1se", "auto"))
         if self.patience is not None and not is_whole(self.patience, 1):
             raise ValueError(
                 f"patience={self.patience!r} must be a whole number of at least 1, or "
@@ -64,17 +64,19 @@ class CrossValidation(Selection):
 
     Parameters
     ----------
-    n_folds : int, splitter or iterable, default=10
-        Folds. An integer makes folds that are balanced in y, keep equal rows together,
-        and do not depend on the order of the rows. Equal rows go to different folds
-        only if many of them differ in y (a fifth of the weight, as where X holds
+    n_folds : int, "auto", splitter or iterable, default="auto"
+        Folds; "auto" is 10, or 5 if the kernel is learned, of which each fold learns
+        its own. An integer makes folds that are balanced in y, keep equal rows
+        together, and do not depend on the order of the rows. Equal rows go to different
+        folds only if many of them differ in y (a fifth of the weight, as where X holds
         categories). On many rows only as many of these folds are used as hold out 5000
         rows. All folds of a scikit-learn splitter, or of an iterable of (train, test)
         indices, are used; a splitter that keeps groups together gets those passed as
         ``fit(X, y, groups=...)``.
-    tolerance : float or "1se", default=0.01
+    tolerance : float, "1se" or "auto", default="auto"
         The smallest size is chosen whose error exceeds the lowest by at most this
-        share, or by one standard error over the folds.
+        share, or by one standard error over the folds. "auto" is 0.01; if the kernel
+        is learned, 0.02 for two classes, and 0 for several under the margin loss.
     scoring : str, callable or None, default=None
         scikit-learn scorer that compares sizes, widths and ridges; None compares the
         loss.
@@ -83,7 +85,11 @@ class CrossValidation(Selection):
     word = "cv"
 
     def __init__(
-        self, n_folds: Any = 10, *, tolerance: float | str = 0.01, scoring: Any = None
+        self,
+        n_folds: Any = "auto",
+        *,
+        tolerance: float | str = "auto",
+        scoring: Any = None,
     ) -> None:
         self.n_folds = n_folds
         self.tolerance = tolerance
@@ -102,9 +108,10 @@ class Validation(Selection):
     patience : int or None, default=None
         Number of steps without improvement after which the path stops; None is 30 plus
         the best size so far.
-    tolerance : float or "1se", default=0.01
+    tolerance : float, "1se" or "auto", default="auto"
         The smallest size is chosen whose error exceeds the lowest by at most this
-        share. "1se" acts as 0, because one part has no standard error.
+        share. "1se" acts as 0, because one part has no standard error; "auto" is as in
+        `CrossValidation`.
     scoring : str, callable or None, default=None
         scikit-learn scorer that compares sizes, widths and ridges; None compares the
         loss.
@@ -117,7 +124,7 @@ class Validation(Selection):
         fraction: float = 0.2,
         *,
         patience: int | None = None,
-        tolerance: float | str = 0.01,
+        tolerance: float | str = "auto",
         scoring: Any = None,
     ) -> None:
         self.fraction = fraction
@@ -144,7 +151,7 @@ class LeaveOneOut(Selection):
     tolerance : float or "1se", default=0.01
         The smallest size is chosen whose error exceeds the lowest by at most this
         share. "1se" acts as 0.
-    n_folds : int, splitter or iterable, default=10
+    n_folds : int, "auto", splitter or iterable, default="auto"
         Folds that compare gamma and alpha where these are "cv", as in
         `CrossValidation`.
     """
@@ -156,7 +163,7 @@ class LeaveOneOut(Selection):
         patience: int | None = 5,
         *,
         tolerance: float | str = 0.01,
-        n_folds: Any = 10,
+        n_folds: Any = "auto",
     ) -> None:
         self.patience = patience
         self.tolerance = tolerance
@@ -179,7 +186,7 @@ class MinimalBound(Selection):
     patience : int or None, default=None
         Number of steps without improvement after which the path stops; None is 30 plus
         the best size so far.
-    n_folds : int, splitter or iterable, default=10
+    n_folds : int, "auto", splitter or iterable, default="auto"
         Folds that compare gamma and alpha where these are "cv", as in
         `CrossValidation`.
     scoring : str, callable or None, default=None
@@ -195,7 +202,7 @@ class MinimalBound(Selection):
         alpha: float | None = None,
         delta: float = 0.05,
         patience: int | None = None,
-        n_folds: Any = 10,
+        n_folds: Any = "auto",
         scoring: Any = None,
     ) -> None:
         self.kind = kind
@@ -224,7 +231,7 @@ class FixedSize(Selection):
 
     Parameters
     ----------
-    n_folds : int, splitter or iterable, default=10
+    n_folds : int, "auto", splitter or iterable, default="auto"
         Folds that compare gamma and alpha where these are "cv", as in
         `CrossValidation`.
     scoring : str, callable or None, default=None
@@ -233,7 +240,7 @@ class FixedSize(Selection):
 
     word = None
 
-    def __init__(self, n_folds: Any = 10, *, scoring: Any = None) -> None:
+    def __init__(self, n_folds: Any = "auto", *, scoring: Any = None) -> None:
         self.n_folds = n_folds
         self.scoring = scoring
 

@@ -7,6 +7,9 @@ in their original form: boston, ionosphere, mnist, mushrooms, pima, sonar, usps 
 wisconsin. ``names()`` lists the known sets, ``available()`` those whose file is
 present, ``folders()`` where files are looked for.
 
+A folder ``tables`` inside these may hold further sets, each a file with arrays ``X``
+and ``y``: ``tables()`` lists them, and ``load("tables/airfoil")`` reads one.
+
 Synthetic data: `make_spiral` and `make_ripley` draw points from a known density,
 `make_strong_dimensions` draws those of Hussain and Shawe-Taylor's toy experiment, and
 `make_interlocked` and `make_far_cluster` draw two classes in the plane.
@@ -27,7 +30,7 @@ from sklearn.utils import Bunch
 
 from . import _openml
 from ._bunches import bunch
-from ._catalogue import SETS, Set
+from ._catalogue import SETS, TABLES, Set, table
 from ._layouts import Arrays
 from ._synthetic import (
     make_far_cluster,
@@ -54,6 +57,7 @@ __all__ = [
     "ripley_bayes_error",
     "ripley_log_density",
     "spiral_log_density",
+    "tables",
 ]
 
 _DAMAGE = (
@@ -79,6 +83,16 @@ def available() -> list[str]:
     return [name for name in names() if _find(SETS[name].file) is not None]
 
 
+def tables() -> list[str]:
+    """Return the names of the tables that are present, such as ``tables/airfoil``.
+
+    Tables are files in the folder ``tables`` of one of :func:`folders`. They are data
+    of whoever put them there: :func:`names` does not list them, nothing is fetched.
+    """
+    files = (path for folder in folders() for path in (folder / TABLES).glob("*.npz"))
+    return sorted({f"{TABLES}/{path.stem}" for path in files})
+
+
 def folders() -> list[Path]:
     """Return the folders in which files are looked for, in this order.
 
@@ -95,7 +109,7 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names` or of :func:`tables`.
     one_hot : bool, default=True
         Encoding of the categorical columns of ``mushrooms`` and ``adult``: one 0/1
         column per category, or (False) one column of codes into ``categories``. A
@@ -108,7 +122,7 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
           ``covtype``, a CSR array for ``a9a``. Values are as published: nothing is
           scaled, missing values are NaN.
         - ``target`` : (n,) array; integer labels as published (0/1, -1/+1, digits …)
-          or, for ``boston`` and ``california``, floats.
+          or, for ``boston``, ``california`` and some tables, floats.
         - ``feature_names``, and ``target_names`` in the order of the sorted labels.
         - ``splits`` : list of (train, test) row indices, suitable as scikit-learn's
           ``cv=``; empty if the set has no published splits.
@@ -147,7 +161,7 @@ def locate(name: str) -> Path:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names` or of :func:`tables`.
 
     Returns
     -------
@@ -183,6 +197,8 @@ def _known(name: str) -> Set:
     short = aliases.get(name, name)
     if short in SETS:
         return SETS[short]
+    if str(name).startswith(f"{TABLES}/"):
+        return table(name)
     close = get_close_matches(str(name), SETS, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     raise ValueError(f"unknown data set {name!r}{hint}; known are {', '.join(names())}")

@@ -55,6 +55,15 @@ def _ida(name: str, about: str, splits: str = "1 to 10 of the original 100") -> 
     return Set(f"ida_{name}", descr, resampled)
 
 
+# Folder of the sets that are not in the catalogue, and beginning of their names.
+TABLES = "tables"
+
+
+def table(name: str) -> Set:
+    """Return a set that is not in the catalogue: the file says all that is known."""
+    return Set(name, "A table of numbers in their own units, with its target.")
+
+
 SETS = {
     "a9a": Set(
         "a9a",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ParzenWindows,
     )
     from .kmp import KMPClassifier, KMPRegressor
+    from .metric import LearnedMetric
     from .neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
 
 _FAMILIES = {
@@ -30,6 +31,7 @@ _FAMILIES = {
         "ParzenWindows",
     ),
     "kmp": ("KMPClassifier", "KMPRegressor"),
+    "metric": ("LearnedMetric",),
     "neighbors": ("CKNNClassifier", "HKNNClassifier", "HKNNRegressor"),
 }
 
@@ -42,6 +44,7 @@ __all__ = [
     "KMPClassifier",
     "KMPRegressor",
     "KernelCentroidClassifier",
+    "LearnedMetric",
     "LocalGaussianDensity",
     "ManifoldParzen",
     "NadarayaWatson",

@@ -26,7 +26,8 @@ def check_groups(selection: Selection, groups: Any) -> None:
             f"selection={selection.word!r} leaves rows out without regard to groups: "
             "use selection=CrossValidation(GroupKFold(5))."
         )
-    if not hasattr(selection.n_folds, "split"):
+    is_splitter = hasattr(selection.n_folds, "split")
+    if not is_splitter or isinstance(selection.n_folds, str):
         raise ValueError(
             f"groups are for a splitter that keeps them together, but "
             f"n_folds={_short(selection.n_folds)} does not look at them: use a "

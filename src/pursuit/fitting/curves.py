@@ -24,6 +24,9 @@ from .folds import Folds
 # Errors closer than this (relative) are a tie, decided by order and not by rounding.
 TIE = 1e-9
 
+# Room for this many pursuits is needed for one whose fold has atoms of its own.
+_COPIES = 4
+
 # Returns the error of values (T, n) on held-out rows, given these and their weights.
 ScoreRows = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
@@ -39,16 +42,19 @@ class Patience:
     share : float
         Additional steps to wait, as a share of the size of the best model so far:
         large models improve in small steps.
+    least : float
+        Share of the error by which it must decrease to count.
     """
 
     steps: int = 5
     share: float = 0.0
+    least: float = 0.0
 
     def length(self, errors: np.ndarray) -> int:
         """Return the number of errors, at sizes 0, 1, ..., until patience ends."""
-        best, at = np.inf, 0
+        best, at = np.inf, -1
         for n, error in enumerate(errors.tolist()):
-            if error < best:
+            if at < 0 or error < best - self.least * abs(best):
                 best, at = error, n
             if n - at >= self.steps + self.share * at:
                 return n + 1
@@ -57,6 +63,8 @@ class Patience:
 
 # How far cross-validated paths continue beyond their best size so far.
 CV_PATIENCE = Patience(steps=30, share=1.0)
+# The same where many kernels are compared.
+LEARNING_PATIENCE = Patience(steps=20, share=0.3, least=1e-3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +229,7 @@ def shared_curves(
 
 
 def separate_curves(
-    bench_of: Callable[[np.ndarray], Workbench],
+    bench_of: Callable[[np.ndarray, int], Workbench],
     problems: Sequence[Problem],
     folds: Folds,
     patience: Patience = CV_PATIENCE,
@@ -229,19 +237,65 @@ def separate_curves(
 ) -> list[Curve]:
     """Return the curves of :func:`shared_curves` if each fold has its own atoms.
 
-    ``bench_of(weight)`` returns a workbench made from the rows of positive weight.
-    Folds run one after the other and do not know when the others stop improving, so
-    each runs to its end.
+    ``bench_of(weight, key)`` returns a workbench made from the rows of positive weight.
+    If those of all folds fit the memory, the pursuits of a curve stop together.
+    Otherwise folds run one after the other and do not know when the others stop
+    improving, so each runs to its end.
     """
+    keyed = folds.keyed_weights.items()
+    held_out = list(zip(*(folds.hold_out(p) for p in problems), strict=True))
+    first = bench_of(*next((weight, key) for key, weight in keyed))
+    if first.n_at_once >= _COPIES * len(problems) * len(folds):
+        others = [bench_of(weight, key) for key, weight in keyed if key > 1]
+        return _joint_curves([first, *others], held_out, patience, score)
     records: list[list[FoldErrors]] = [[] for _ in problems]
-    held_out = zip(*(folds.hold_out(problem) for problem in problems), strict=True)
-    for weight, parts in zip(folds.weights, held_out, strict=True):
-        fold, is_complete = _run_in_batches(bench_of(weight), parts, score)
+    for (key, weight), parts in zip(keyed, held_out, strict=True):
+        bench = first if key == 1 else bench_of(weight, key)
+        fold, is_complete = _run_in_batches(bench, parts, score)
         if not is_complete:
             raise Interrupted([_curve(r, patience) for r in records if r])
         for record, errors in zip(records, fold, strict=True):
             record.append(errors)
     return [_curve(record, patience) for record in records]
+
+
+def _joint_curves(
+    benches: Sequence[Workbench],
+    held_out: Sequence[Sequence[Problem]],
+    patience: Patience,
+    score: ScoreRows | None,
+) -> list[Curve]:
+    """Return the curve of each problem; all of its folds run at once."""
+    groups = [
+        [
+            Watched(bench.pursuit(problem), score)
+            for bench, problem in zip(benches, task, strict=True)
+        ]
+        for task in zip(*held_out, strict=True)
+    ]
+    is_complete = _run(groups, patience)
+    records = [[p.record() for p in group] for group in groups]
+    if not is_complete:
+        records = list(takewhile(lambda r: _have_begun(r, len(benches)), records))
+    curves = [_curve(record, patience) for record in records]
+    if not is_complete:
+        raise Interrupted(curves)
+    return curves
+
+
+def common_curve(pursuits: list[Watched], patience: Patience) -> Curve:
+    """Return the curve of pursuits on several folds, each over atoms of its own.
+
+    They stop together, once their mean error no longer falls.
+
+    Raises
+    ------
+    Interrupted
+        If the user stopped them.
+    """
+    if not _run([pursuits], patience):
+        raise Interrupted
+    return _curve([p.record() for p in pursuits], patience)
 
 
 def _run_tasks(
@@ -259,7 +313,7 @@ def _run_tasks(
         fold, is_complete = _run_in_batches(bench, tasks[0], score)
         return [fold], is_complete
     groups = [[Watched(bench.pursuit(p), score) for p in task] for task in tasks]
-    is_complete = _run(bench, groups, patience)
+    is_complete = _run(groups, patience)
     return [[p.record() for p in group] for group in groups], is_complete
 
 
@@ -270,7 +324,7 @@ def _run_in_batches(
     records: list[FoldErrors] = []
     for batch in _batches(problems, max(1, bench.n_at_once)):
         pursuits = [Watched(bench.pursuit(problem), score) for problem in batch]
-        is_complete = _run(bench, [pursuits], None)
+        is_complete = _run([pursuits], None)
         records += [p.record() for p in pursuits]
         # Free their memory before the next batch allocates its own.
         del pursuits
@@ -284,9 +338,7 @@ def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
         yield items[start : start + size]
 
 
-def _run(
-    bench: Workbench, groups: list[list[Watched]], patience: Patience | None
-) -> bool:
+def _run(groups: list[list[Watched]], patience: Patience | None) -> bool:
     """Run pursuits; return False if the user interrupted them.
 
     With patience, those of a group stop once their mean error no longer falls.
@@ -300,7 +352,7 @@ def _run(
             for group in groups:
                 _stop_when_hopeless(group, patience)
 
-    run(bench.atoms, [p.pursuit for p in pursuits], look)
+    run([p.pursuit for p in pursuits], look)
     return all(p.stop_reason != "interrupted" for p in pursuits)
 
 

@@ -4,6 +4,8 @@ Pursuit         passes over the atoms: one pursuit, or several that share each p
 GramPursuit     inner products of all atoms: many pursuits over the same atoms
 MomentPursuit   inner products summed over the rows: few atoms on many rows
 LossPursuit     passes over the atoms, under any loss but the squared one
+TrialPursuit    the same with inner products, for paths that are only compared
+RenewedPursuit  inner products, under a squared distance to a set of outputs
 Random…         a few candidates drawn at each step, no passes
 """
 
@@ -25,6 +27,8 @@ from pursuit.engine.moments import MomentPursuit, Moments
 from pursuit.engine.problem import Problem, Steps
 from pursuit.engine.pursuit import Pursuit
 from pursuit.engine.random_pursuit import RandomLossPursuit, RandomPursuit
+from pursuit.engine.renewed_pursuit import RenewedPursuit
+from pursuit.engine.trial_pursuit import TrialPursuit, least_squares
 from pursuit.functions import Functions
 
 # Memory that is not counted (vectors in flight, short-lived copies, code), and the
@@ -69,7 +73,9 @@ class Workbench:
     def pursuit(self, problem: Problem) -> Steps:
         """Return a new pursuit."""
         if self.gram is not None:
-            return GramPursuit(self.atoms, problem, self.gram)
+            engine = by_products(problem)
+            assert engine is not None
+            return engine(self.atoms, problem, self.gram)
         n_drawn = self.engines.n_drawn
         if n_drawn is None:
             kind = Pursuit if problem.is_least_squares else LossPursuit
@@ -98,8 +104,9 @@ class Workbench:
 
     def suits_model(self, problem: Problem) -> bool:
         """Return whether its inner products are precise enough for a final model."""
-        weight, alpha = problem.weight, problem.alpha
-        return self.gram is not None and _keeps_digits(self.atoms, weight, alpha)
+        if self.gram is None or not problem.is_least_squares:
+            return False
+        return _keeps_digits(self.atoms, problem.weight, problem.alpha)
 
 
 @dataclass(frozen=True)
@@ -203,7 +210,9 @@ class Engines:
                 return pursuits
         bench = self.workbench(dictionary, X, problems)
         # One pursuit is as fast without inner products.
-        if len(problems) > 1 and not needs_directions:
+        is_exact = _is_least_squares(problems[0]) and not needs_directions
+        pays = len(problems) > 1 or not problems[0].is_least_squares
+        if pays and is_exact:
             weights = {problems[0].weighting: problems[0].weight}
             bench = bench.with_products(problems[0], weights, len(problems))
         return [bench.pursuit(problem) for problem in problems]
@@ -244,6 +253,23 @@ class Engines:
         ]
 
 
+def by_products(
+    problem: Problem,
+) -> type[GramPursuit] | type[TrialPursuit] | None:
+    """Return the engine that goes by inner products under a loss, None for none."""
+    if problem.is_least_squares:
+        return GramPursuit
+    if problem.loss.is_squared_distance:
+        return RenewedPursuit
+    # Least squares is no guide to losses that give outliers little influence.
+    return None if problem.loss.fits_numbers else TrialPursuit
+
+
+def _is_least_squares(problem: Problem) -> bool:
+    """Return whether inner products are all that steps need, with renewed targets."""
+    return problem.is_least_squares or problem.loss.is_squared_distance
+
+
 def _suits_moments(problem: Problem, n_atoms: int) -> bool:
     are_few = n_atoms <= _MOMENTS_PER_STEP * problem.max_steps
     return are_few and _has_normal_equations(problem)
@@ -258,11 +284,20 @@ def _gram(
     weights: Mapping[int, np.ndarray],
     n_pursuits: int,
 ) -> Gram | None:
-    atoms = bench.atoms
-    n_atoms, n_steps = atoms.n_atoms, problem.max_steps
-    if n_pursuits * n_steps < _STEPS_PER_ATOM * n_atoms:
+    engine = by_products(problem)
+    if bench.engines.n_drawn is not None or problem.refit_every > 1 or engine is None:
         return None
-    if bench.engines.n_drawn is not None or not _has_normal_equations(problem):
+    atoms, room = bench.atoms, _counted(bench.engines.memory)
+    n_atoms, n_steps = atoms.n_atoms, problem.max_steps
+    is_much = n_pursuits * n_steps >= _STEPS_PER_ATOM * n_atoms
+    if not is_much and engine is not RenewedPursuit:
+        return None
+    if not problem.is_least_squares:
+        # There is a model under the loss besides.
+        model = LossPursuit.state_bytes(atoms.n_rows, n_atoms, n_steps, len(problem.Y))
+        room -= n_pursuits * model
+        problem = least_squares(problem)
+    if not _has_normal_equations(problem):
         return None
     if (A := atoms.stored) is None:
         return None
@@ -274,7 +309,7 @@ def _gram(
     n_held_out = int((problem.held_out > 0).sum())
     n_held_out += max(int((w < problem.weight).sum()) for w in each)
     size = atoms.n_rows, n_atoms, n_steps, len(problem.Y), n_held_out
-    room = _counted(bench.engines.memory) - A.nbytes
+    room -= A.nbytes
     room -= n_pursuits * GramPursuit.state_bytes(*size)
     takes_many = len(weights) > 1 and n_steps >= _STEPS_PER_ATOM * n_atoms
     for kind in (OwnGrams, SharedGram) if takes_many else (SharedGram,):

@@ -10,13 +10,18 @@ import numpy as np
 
 from pursuit.engine.problem import Problem, Steps
 from pursuit.functions import Functions
+from pursuit.kernels import Kernel
 from pursuit.path import Path
 from pursuit.sample import Sample
 from pursuit.selection import Selection
 
-from .curves import CV_PATIENCE, Patience
+from .curves import CV_PATIENCE, LEARNING_PATIENCE, Patience
 from .engines import Engines
 from .folds import Folds
+from .trials import Trial
+
+# Widths, by their index, and the ridges to compare at each.
+Pairs = list[tuple[int, list[float]]]
 
 
 class Score(Protocol):
@@ -51,6 +56,11 @@ class Grid:
     labels : ndarray of int of shape (M,)
         Label of each function on a path: its training row if all these differ, else
         its position in the dictionary.
+    clear : float
+        By which share of the error a smaller ridge must be better to be chosen.
+    pairs : list of (int, list of float) or None
+        Dictionaries, by their index, with the ridges to compare, if these are known
+        beforehand; None to search from the middle outward.
     """
 
     dictionaries: Sequence[Functions]
@@ -59,6 +69,8 @@ class Grid:
     least_alpha: float
     atom_sets: np.ndarray
     labels: np.ndarray
+    clear: float = 0.0
+    pairs: Pairs | None = None
 
     @property
     def has_choice(self) -> bool:
@@ -93,6 +105,37 @@ def middle_widths(n: int) -> range:
 
 
 @dataclass(frozen=True, eq=False)
+class Learning:
+    """What of the kernel is learned.
+
+    Attributes
+    ----------
+    families : sequence of Kernel
+        Kernels to compare, whose widths are chosen.
+    factor : ndarray of shape (d,) or (d, r), or None
+        Metric to begin with, as the ``factor`` of :class:`.InMetric`.
+    chains : sequence of (int, str)
+        Families, by their index, and shapes of the metrics to learn for them.
+    may_stay : bool
+        Whether the metric to begin with is compared with the learned ones.
+    n_rounds : int
+        Maximum number of rounds of a chain.
+    alphas : list of float
+        Ridges to compare, for the squared loss.
+    ridge_of_loss : float
+        How many times larger the ridges of the model's loss are.
+    """
+
+    families: Sequence[Kernel]
+    factor: np.ndarray | None
+    chains: Sequence[tuple[int, str]]
+    may_stay: bool
+    n_rounds: int
+    alphas: list[float]
+    ridge_of_loss: float
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The data and the resolved settings of a fit.
 
@@ -113,6 +156,12 @@ class Plan:
     engines : Engines
     is_shared : bool
         Whether all outputs share one support.
+    learning : Learning or None
+        What of the kernel is to be learned first.
+    tried : sequence of Trial
+        What was compared before the search.
+    is_cut_short : bool
+        Whether the user interrupted that.
     """
 
     sample: Sample
@@ -123,6 +172,9 @@ class Plan:
     score: Score | None
     engines: Engines
     is_shared: bool
+    learning: Learning | None = None
+    tried: Sequence[Trial] = ()
+    is_cut_short: bool = False
 
     @property
     def chooses_size_on_path(self) -> bool:
@@ -149,8 +201,9 @@ class Plan:
         """
         if self.selection.word is None:
             return Patience(steps=self.template.max_steps + 1)
-        is_validation = self.selection.word == "validation"
-        return self.patience if is_validation else CV_PATIENCE
+        if self.selection.word == "validation":
+            return self.patience
+        return CV_PATIENCE if self.learning is None else LEARNING_PATIENCE
 
     def problems(self, alpha: float, max_steps: int | None = None) -> list[Problem]:
         """Return the problem of all outputs, or one for each, with this ridge."""

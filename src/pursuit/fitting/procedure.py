@@ -1,6 +1,7 @@
 """The procedure of a fit, from a plan to a path and a size on it.
 
 plan.py     data and settings, resolved
+learning.py the kernel, if it is not given: family, metric and width
 search.py   width, ridge and size, by held-out rows
 here        one pursuit (or one for each output) with the chosen settings
 sizes.py    the size, if errors along that path choose it
@@ -24,9 +25,11 @@ from pursuit.path import Path
 
 from .curves import Watched
 from .engines import Workbench
+from .learning import learn
 from .plan import Plan
-from .search import Choice, Trial, choose
+from .search import Choice, choose
 from .sizes import chosen_size, has_lost_patience
+from .trials import Trial
 
 # Called with the pursuits and the functions they choose from after each round; returns
 # the number of steps to keep if the fit is to stop, else None.
@@ -74,10 +77,12 @@ class Fit:
 
 def fit(plan: Plan, on_round: OnRound | None = None) -> Fit:
     """Fit a sample as planned; ``on_round`` may stop the final pursuits."""
+    plan = learn(plan)
     choice = choose(plan)
     problems, dictionary = _final_problems(plan, choice)
     pursue = partial(_pursue, plan, problems, dictionary, choice.bench, on_round)
-    pursuits = _with_second_try(pursue) if choice.trials else pursue()
+    has_searched = choice.trials or plan.tried
+    pursuits = _with_second_try(pursue) if has_searched else pursue()
     paths = [_ended_path(plan, choice, p.pursuit) for p in pursuits]
     sizes = choice.sizes or [len(path) for path in paths]
     if plan.chooses_size_on_path:
@@ -87,7 +92,8 @@ def fit(plan: Plan, on_round: OnRound | None = None) -> Fit:
         paths = [_cut(path, n) for path, n in zip(paths, ends, strict=True)]
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
     reason = _common_reason(paths, sizes)
-    return Fit(dictionary, choice.alpha, paths, sizes, choice.trials, reason)
+    trials = [*plan.tried, *choice.trials]
+    return Fit(dictionary, choice.alpha, paths, sizes, trials, reason)
 
 
 # -- the final pursuit -------------------------------------------------------------
@@ -142,7 +148,7 @@ def _pursue(
                     s.take_back(n_kept, "callback")
             progress.show(sum(s.n_steps for s in steps), loss=_training_error(steps))
 
-        run(steps[0].atoms, steps, watch)
+        run(steps, watch)
     for p in pursuits:
         p.look()
     _tell_if_interrupted(steps)
@@ -209,7 +215,7 @@ def _ended_path(plan: Plan, choice: Choice, p: Steps) -> Path:
 
 
 def _reason(plan: Plan, choice: Choice, p: Steps) -> str:
-    if choice.is_cut_short:
+    if choice.is_cut_short or plan.is_cut_short:
         return "interrupted"
     if p.stop_reason != "max_support":
         assert p.stop_reason is not None

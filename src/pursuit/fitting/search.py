@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -28,24 +28,20 @@ from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 
-from .curves import TIE, Curve, separate_curves, shared_curves
+from .curves import Curve, separate_curves, shared_curves
 from .engines import Workbench
 from .folds import enough_folds
-from .plan import Grid, Plan, middle_widths
+from .parts import enough_atoms, enough_rows
+from .plan import Grid, Pairs, Plan, middle_widths
+from .trials import Trial, lowest, steadiest
 
 # How many times smaller the next ridge is if the smallest was the best, and by which
 # share of the error the smallest must be better than the next one.
 _SMALLER, _CLEAR = 10.0, 0.002
 
-# Least share of the constant's error by which a width must be better to be followed.
-_PROMISING = 0.1
-
 # Enough to compare widths and ridges: functions (at least two for each step), rows,
 # and held-out rows.
 ENOUGH_ATOMS, ENOUGH_ROWS, HELD_OUT_TO_RANK = 2_000, 20_000, 3_000
-
-# Minimum number of rows from each class, fitted and held out.
-_LEAST_OF_A_PART = 30
 
 # How far sizes are tried in the final comparison with all functions: factor of, and
 # steps beyond, the best size with some of them.
@@ -91,56 +87,6 @@ class Choice:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A width and a ridge with their held-out errors.
-
-    Attributes
-    ----------
-    width : int
-        Index of the dictionary.
-    gamma : float or None
-        Its width, if it has one.
-    alpha : float
-        Ridge.
-    curves : list of Curve
-        One for each problem.
-    takes_last : bool
-        Whether the model will have all steps, so that the last error counts and not
-        the lowest.
-    """
-
-    width: int
-    gamma: float | None
-    alpha: float
-    curves: list[Curve]
-    takes_last: bool = False
-
-    @property
-    def error(self) -> float:
-        """The error by which trials are compared, summed over problems."""
-        if self.takes_last:
-            return float(sum(curve.mean[-1] for curve in self.curves))
-        return sum(curve.lowest for curve in self.curves)
-
-    @property
-    def is_promising(self) -> bool:
-        """Whether it is clearly better than the constant, on some curve."""
-        return any(
-            curve.lowest < curve.mean[0] - _PROMISING * abs(curve.mean[0])
-            for curve in self.curves
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values: gamma, alpha, errors at sizes 0, 1, ..."""
-        return {
-            "gamma": self.gamma,
-            "alpha": self.alpha,
-            "errors": _summed([curve.mean for curve in self.curves]),
-            "standard_errors": _summed([c.standard_error for c in self.curves]),
-        }
-
-
 def choose(plan: Plan) -> Choice:
     """Return the dictionary, ridge and sizes that held-out rows choose."""
     grid, selection = plan.grid, plan.selection.word
@@ -151,9 +97,15 @@ def choose(plan: Plan) -> Choice:
         return Choice(0, grid.alphas[0], max_steps)
     part = part_to_search(plan)
     trials, is_cut_short = search(part)
-    best = lowest(trials)
+    best = steadiest(trials, grid.clear)
     choice = Choice(
-        best.width, best.alpha, max_steps, None, trials, is_cut_short=is_cut_short
+        best.width,
+        best.alpha,
+        max_steps,
+        None,
+        [replace(trial, bench=None) for trial in trials],
+        is_cut_short=is_cut_short,
+        bench=best.bench if part is plan else None,
     )
     is_whole = part is plan
     if selection == "cv" and not is_whole and not is_cut_short:
@@ -167,7 +119,7 @@ def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
 
     If that is interrupted, the trial itself gives the sizes.
     """
-    tolerance, folds = plan.selection.tolerance, plan.folds
+    tolerance = plan.selection.tolerance
     furthest = [int(_FURTHER * curve.best()) + _MORE for curve in best.curves]
     problems = [
         replace(p, max_steps=min(p.max_steps, n))
@@ -176,10 +128,10 @@ def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
     try:
         with single_interrupts():
             # The final model comes last, under the weights of all rows.
-            weights = {**folds.keyed_weights, 0: plan.template.weight}
+            weights = {**plan.folds.keyed_weights, 0: plan.template.weight}
             dictionary = plan.grid.dictionaries[best.width]
             bench = _bench_of_folds(plan, dictionary, problems, weights)
-            curves = shared_curves(bench, problems, folds, score=plan.score)
+            curves = shared_curves(bench, problems, plan.folds, score=plan.score)
     except Interrupted:
         warn(
             "The choice of a size was interrupted; the one that was best in the search "
@@ -200,12 +152,16 @@ def part_to_search(plan: Plan) -> Plan:
     """Return the plan on the part of the data to search on; the plan itself if all."""
     if plan.grid.relearn is not None or not plan.grid.has_choice:
         return plan
+    if plan.learning is not None and plan.sample.n_distinct <= ENOUGH_ROWS:
+        # Few ridges are left to compare, and the model has the same inner products.
+        return plan
     rows, parts = np.arange(len(plan.sample)), plan.folds.parts
     if plan.folds.are_random:
         parts = enough_folds(parts, plan.sample.sets, HELD_OUT_TO_RANK)
         if plan.sample.n_distinct > ENOUGH_ROWS:
-            rows = _enough_rows(plan, parts)
-    atoms = _enough_atoms(plan, rows)
+            rows = enough_rows(plan, parts, ENOUGH_ROWS, HELD_OUT_TO_RANK)
+    n_atoms = max(ENOUGH_ATOMS, 2 * plan.template.max_steps)
+    atoms = enough_atoms(plan, rows, n_atoms)
     has_all_rows = len(rows) == len(plan.sample)
     has_all_atoms = len(atoms) == len(plan.grid.labels)
     if has_all_rows and has_all_atoms and len(parts) == len(plan.folds):
@@ -213,48 +169,7 @@ def part_to_search(plan: Plan) -> Plan:
     return plan.some(rows, atoms, parts)
 
 
-def _enough_rows(plan: Plan, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the rows of lowest priority in each stratum of the data.
-
-    Strata are the classes within each fold; small ones get more than their share.
-    """
-    Y, priority = plan.sample.Y, plan.sample.priority
-    used = np.flatnonzero(priority >= 0)
-    held_by = np.zeros(len(used), dtype=np.int64)
-    for f, part in enumerate(parts, start=1):
-        held_by[part[used] > 0] = f
-    code = Y[:, used].argmax(axis=0) if len(Y) > 1 else Y[0, used] > 0
-    stratum = held_by * (len(Y) + 1) + (code if plan.sample.is_class else 0)
-    strata = np.unique(stratum)
-    share = ENOUGH_ROWS / plan.sample.n_distinct
-    least = max(_LEAST_OF_A_PART, HELD_OUT_TO_RANK // len(strata))
-    rows = []
-    for one in strata:
-        members = used[stratum == one]
-        priorities = np.unique(priority[members])
-        n = min(len(priorities), max(least, int(np.ceil(share * len(priorities)))))
-        rows.append(members[priority[members] <= priorities[n - 1]])
-    return np.sort(np.concatenate(rows))
-
-
-def _enough_atoms(plan: Plan, rows: np.ndarray) -> np.ndarray:
-    """Return the functions on rows of lowest priority, and all that have no row.
-
-    Functions on rows outside the sample are left out.
-    """
-    priority, at = plan.sample.priority, plan.grid.dictionaries[0].rows
-    n = max(ENOUGH_ATOMS, 2 * plan.template.max_steps)
-    is_present = np.zeros(len(plan.sample), dtype=bool)
-    is_present[rows] = True
-    on_rows = np.flatnonzero((at >= 0) & is_present[at])
-    first = on_rows[np.argsort(priority[at[on_rows]], kind="stable")[:n]]
-    return np.sort(np.concatenate([np.flatnonzero(at < 0), first]))
-
-
 # -- trials, stage by stage --------------------------------------------------------
-
-# Widths, by their index, and the ridges to compare at each.
-Pairs = list[tuple[int, list[float]]]
 
 
 def search(plan: Plan) -> tuple[list[Trial], bool]:
@@ -279,16 +194,12 @@ def search(plan: Plan) -> tuple[list[Trial], bool]:
     return trials, False
 
 
-def lowest(trials: Sequence[Trial]) -> Trial:
-    """Return the trial with the lowest error, the first of those that tie."""
-    least = min(trial.error for trial in trials)
-    limit = least + TIE * abs(least)
-    return next(trial for trial in trials if trial.error <= limit)
-
-
 def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:
     """Yield the pairs to compare next, given the trials so far."""
     grid, middle = plan.grid, plan.grid.middle_alpha
+    if grid.pairs is not None:
+        yield grid.pairs
+        return
     yield [(width, [middle]) for width in middle_widths(len(grid.dictionaries))]
     while widths := _widths_beside(grid, trials, middle):
         yield [(width, [middle]) for width in widths]
@@ -363,33 +274,61 @@ def _trials(plan: Plan, width: int, alphas: Sequence[float]) -> list[Trial]:
     problems = [p for alpha in alphas for p in plan.problems(alpha)]
     n = len(problems) // len(alphas)
 
-    def trials(curves: list[Curve]) -> list[Trial]:
+    def trials(curves: list[Curve], bench: Workbench | None = None) -> list[Trial]:
         # A ridge that lacks the curves of some problems is dropped.
         return [
-            Trial(width, gamma, alpha, curves[i * n : (i + 1) * n], takes_last)
+            Trial(
+                width,
+                gamma,
+                alpha,
+                curves[i * n : (i + 1) * n],
+                takes_last,
+                bench=bench if _suits_model(bench, plan, alpha) else None,
+            )
             for i, alpha in enumerate(alphas)
             if len(curves) >= (i + 1) * n
         ]
 
     try:
-        return trials(_curves(plan, width, problems))
+        return trials(*_curves(plan, width, problems))
     except Interrupted as stop:
         raise Interrupted(trials(stop.partial or [])) from None
 
 
-def _curves(plan: Plan, width: int, problems: list[Problem]) -> list[Curve]:
-    """Return the held-out curves of problems that differ in output and ridge."""
+def _curves(
+    plan: Plan, width: int, problems: list[Problem]
+) -> tuple[list[Curve], Workbench | None]:
+    """Return the held-out curves of problems that differ in output and ridge.
+
+    The inner products are returned too if the final model may use them.
+    """
     folds, how = plan.folds, (plan.patience_of_search, plan.score)
-    if plan.grid.relearn is None:
-        dictionary, weights = plan.grid.dictionaries[width], folds.keyed_weights
-        bench = _bench_of_folds(plan, dictionary, problems, weights)
-        return shared_curves(bench, problems, folds, *how)
+    if plan.grid.relearn is not None:
+        bench_of = partial(_bench_of_fold, plan, width, problems)
+        return separate_curves(bench_of, problems, folds, *how), None
+    weights = folds.keyed_weights
+    # A learned kernel is the only one, so that the final model has it too.
+    is_final = plan.learning is not None and not plan.holds_out_of_model
+    if is_final:
+        weights = {**weights, 0: plan.template.weight}
+    dictionary = plan.grid.dictionaries[width]
+    bench = _bench_of_folds(plan, dictionary, problems, weights)
+    curves = shared_curves(bench, problems, folds, *how)
+    return curves, bench if is_final else None
 
-    def bench_of(weight: np.ndarray) -> Workbench:
-        relearned = plan.grid.without_targets(width, weight)
-        return _bench(plan, relearned, problems)
 
-    return separate_curves(bench_of, problems, folds, *how)
+def _suits_model(bench: Workbench | None, plan: Plan, alpha: float) -> bool:
+    if bench is None or plan.selection.word not in ("cv", None):
+        return False
+    return bench.suits_model(plan.problems(alpha)[0])
+
+
+def _bench_of_fold(
+    plan: Plan, width: int, problems: list[Problem], weight: np.ndarray, key: int
+) -> Workbench:
+    """Return a workbench with the functions that a fold learns without its rows."""
+    relearned = plan.grid.without_targets(width, weight)
+    return _bench_of_folds(plan, relearned, problems, {key: weight})
 
 
 def _bench_of_folds(
@@ -409,8 +348,3 @@ def _bench(plan: Plan, dictionary: Functions, problems: list[Problem]) -> Workbe
     """Return a workbench that has room for the problems of one ridge, if not of all."""
     of_one_ridge = [p for p in problems if p.alpha == problems[0].alpha]
     return plan.engines.workbench(dictionary, plan.sample.X, of_one_ridge)
-
-
-def _summed(values: list[np.ndarray]) -> np.ndarray:
-    length = max(len(v) for v in values)
-    return np.sum([np.pad(v, (0, length - len(v)), "edge") for v in values], axis=0)

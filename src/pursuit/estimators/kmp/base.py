@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit._parameters import whole_between
+from pursuit._parameters import is_word, whole_between
 from pursuit._removed import RemovedParameters
 from pursuit._rows import exact_digests
 from pursuit.bounds import BoundCurve
@@ -31,10 +31,13 @@ from pursuit.expansions import Expansion, values_of
 from pursuit.fitting import REASONS, fit
 from pursuit.fitting.plan import Plan
 from pursuit.functions import Functions
-from pursuit.kernels import Linear
+from pursuit.gradients import column_scales, importances
+from pursuit.kernels import InMetric, Kernel, Linear
+from pursuit.kernels.metric import mapped
 from pursuit.losses import Loss, as_loss
 from pursuit.losses.laws import check_on_targets
 from pursuit.methods import as_method
+from pursuit.metrics import as_metric
 from pursuit.path import Path, SeparatePaths, join
 from pursuit.sample import Sample, framer
 from pursuit.selection import as_selection
@@ -46,6 +49,9 @@ from .planning import drawn_seed, make_plan
 from .scoring import HeldOutScore, known_model, scorer_of
 from .settings import REMOVED, Settings, takes_kernel_matrix
 
+# Number of training rows over which importances are averaged.
+IMPORTANCE_ROWS = 1000
+
 
 class BaseKMP(CallbackSupport, RemovedParameters):
     """Base class of the regressor and the classifier."""
@@ -55,11 +61,12 @@ class BaseKMP(CallbackSupport, RemovedParameters):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: Any = "auto",
         *,
         gamma: float | str = "cv",
+        metric: Any = "auto",
         dictionary: Any = None,
-        loss: Any = "squared",
+        loss: Any = "auto",
         max_support: int | float | None = None,
         method: Any = "pre-fitting",
         selection: Any = "cv",
@@ -74,6 +81,7 @@ class BaseKMP(CallbackSupport, RemovedParameters):
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
+        self.metric = metric
         self.dictionary = dictionary
         self.loss = loss
         self.max_support = max_support
@@ -102,7 +110,12 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         self : estimator
             The estimator itself.
         """
-        for name, resolve in (("selection", as_selection), ("method", as_method)):
+        components = (
+            ("selection", as_selection),
+            ("method", as_method),
+            ("metric", as_metric),
+        )
+        for name, resolve in components:
             value = getattr(self, name)
             is_word = value is None or isinstance(value, str)
             is_inside = any(key.startswith(f"{name}__") for key in params)
@@ -137,11 +150,29 @@ class BaseKMP(CallbackSupport, RemovedParameters):
                 result.alpha,
             )
         )
+        self.loss_ = outputs.loss
         self.selection_ = plan.selection.word
         self.stop_reason_ = REASONS[result.stop_reason]
         self.search_ = [trial.as_dict() for trial in result.trials]
+        self._importances = self._measured_importances(sample)
         if reporter is not None:
             reporter.finish()
+
+    def _measured_importances(self, sample: Sample) -> np.ndarray | None:
+        """Return the importances of the features; None if gradients are not known."""
+        kernel = getattr(self.atoms_, "kernel", None)
+        if kernel is None or not kernel.has_gradients:
+            return None
+        rows = np.flatnonzero(
+            (sample.priority >= 0) & (sample.priority < IMPORTANCE_ROWS)
+        )
+        return importances(
+            kernel,
+            sample.X[rows],
+            self.support_vectors_,
+            self.dual_coef_.T,
+            sample.weight[rows],
+        )
 
     def _settings(self) -> Settings:
         """Return the parameters, checked and resolved."""
@@ -158,6 +189,10 @@ class BaseKMP(CallbackSupport, RemovedParameters):
     ) -> Sample:
         """Return the training data as one value."""
         names = getattr(self, "feature_names_in_", None)
+        contents = None
+        if settings.learned is not None and settings.learned.learns_metric:
+            # Folds and candidates do not depend on the units of the columns either.
+            contents = mapped(X, column_scales(X, weight))
         rng = settings.random_numbers
         return Sample.of(
             X,
@@ -170,12 +205,19 @@ class BaseKMP(CallbackSupport, RemovedParameters):
             seed=drawn_seed(rng) if settings.is_seeded else 0,
             verbose=settings.verbose,
             framer=self._framer,
+            contents=contents,
             **more,
         )
 
-    def _bound_loss(self, Y: np.ndarray, weight: np.ndarray, is_joint: bool) -> Loss:
+    def _bound_loss(
+        self, settings: Settings, Y: np.ndarray, weight: np.ndarray, is_joint: bool
+    ) -> Loss:
         """Return the loss for these targets; raise if it does not suit them."""
-        loss = as_loss(self.loss, is_classifier(self))
+        name = self.loss
+        if is_word(name, "auto"):
+            suits = is_joint and settings.suits_margin(len(weight))
+            name = "margin" if suits else "squared"
+        loss = as_loss(name, is_classifier(self))
         if is_joint:
             loss = loss.jointly()
         is_fitted = weight > 0
@@ -441,6 +483,44 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         Functions that are not centered on a point are left out.
         """
         return self.atoms_.centers
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel of the model, with its width and, if it has one, its metric.
+
+        ``kernel_(X, support_vectors_) @ dual_coef_.T + intercept_`` are the values of
+        the model.
+        """
+        kernel: Kernel | None = getattr(self.atoms_, "kernel", None)
+        if kernel is None:
+            raise AttributeError(
+                "This model has no single kernel: atoms_.names describes its functions."
+            )
+        return kernel
+
+    @property
+    def metric_(self) -> np.ndarray | None:
+        """The metric M in which the kernel compares points; None for their distances.
+
+        A vector of the weights of the features' squared differences, or a matrix.
+        """
+        kernel = self.kernel_
+        return kernel.matrix if isinstance(kernel, InMetric) else None
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share of each feature in how much the model varies.
+
+        The mean squared derivative of the model along the feature, times the feature's
+        variance, over training rows; the shares sum up to 1. An empty model has zeros.
+        """
+        check_is_fitted(self, "dual_coef_")
+        if self._importances is None:
+            raise AttributeError(
+                "The importances of features need the gradients of a kernel, which the "
+                "functions of this model do not give."
+            )
+        return self._importances
 
     @property
     def coef_(self) -> np.ndarray:

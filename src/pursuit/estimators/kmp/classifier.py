@@ -46,30 +46,44 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
 
     Parameters
     ----------
-    kernel : str, callable or kernel object, default="rbf"
-        A name ("rbf", "poly", "linear" or "sigmoid" as in SVC, "laplacian", "cosine",
+    kernel : str, callable or kernel object, default="auto"
+        "auto" compares Gaussian and Laplacian kernels in learned metrics, on held-out
+        rows, so that neither the units of the columns nor useless columns matter. A
+        name ("rbf", "poly", "linear" or "sigmoid" as in SVC, "laplacian", "cosine",
         "precomputed"), a callable ``k(X, Y)`` that returns a matrix, a kernel of
         :mod:`pursuit.kernels` such as ``Polynomial(degree=2, coef0=1)``, or one of
-        scikit-learn's Gaussian-process kernels. It need not be symmetric or positive
-        definite.
+        scikit-learn's Gaussian-process kernels is taken as it is, with distances
+        between rows as they are. It need not be symmetric or positive definite.
     gamma : float or {"cv", "median", "scale", "auto"}, default="cv"
         Inverse squared width of a kernel given by name,
-        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
-        1 over the median squared distance of the training points; "scale" and "auto"
-        are those of SVC; "cv" compares multiples of "median" on the same held-out
-        rows as the size, together with `alpha`: those around 1, and further ones for
-        as long as the error falls. If none is clearly better than the constant, all
-        from 1/64 to 256 are tried. A kernel object has its own gamma, which may be
-        "cv" too.
+        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf", which it means without a name;
+        larger is narrower. "median" is 1 over the median squared distance of the
+        training points; "scale" and "auto" are those of SVC; "cv" compares multiples
+        of "median" on the same held-out rows as the size, together with `alpha`: those
+        around 1, and further ones for as long as the error falls. If none is clearly
+        better than the constant, all from 1/64 to 256 are tried. A kernel object has
+        its own gamma, which may be "cv" too.
+    metric : {"auto", "best", "diagonal", "full"}, None, array or Metric, default="auto"
+        Metric M in which the kernel sees distances, ``(x - z)ᵀ M (x - z)``: a weight
+        for each feature ("diagonal"), a matrix ("full"), or the better of both and the
+        features' own scales ("best"), learned by rounds from the gradients of the
+        model; an array of weights, or a positive semi-definite matrix, that is known;
+        None for distances between rows as they are; or an object of
+        :mod:`pursuit.metrics` with more options. "auto" is "best" if the kernel is
+        "auto" without a `gamma`, and None otherwise.
     dictionary : Dictionary, kernel or None, default=None
-        Source of the model's functions, in place of `kernel` and `gamma`: an object of
-        :mod:`pursuit.dictionaries`, or a kernel, which stands for `OneKernel` of it.
-        None is the kernel on the training points, ``OneKernel(kernel, gamma=gamma)``.
-    loss : str or Loss, default="squared"
-        Loss to minimize: "squared"; "logistic", which gives probabilities (one softmax
+        Source of the model's functions, in place of `kernel`, `gamma` and `metric`: an
+        object of :mod:`pursuit.dictionaries`, or a kernel, which stands for `OneKernel`
+        of it. None is the kernel on the training points.
+    loss : str or Loss, default="auto"
+        Loss to minimize: "squared"; "margin", the squared distance to outputs that
+        separate the classes; "logistic", which gives probabilities (one softmax
         if several classes share their support); "hinge" (smoothed), "squared-hinge",
         "exponential", "squared-tanh", "doom2"; or a loss object of
-        :mod:`pursuit.losses`, including your own.
+        :mod:`pursuit.losses`, including your own. "auto" is "squared", but "margin" for
+        three or more classes that share their support, up to 10 000 rows, if the kernel
+        is learned: fewer points are enough then. Kernels are learned under the squared
+        loss whatever the loss.
     max_support : int, float or None, default=None
         Maximum number of support points: a count, or a share of the distinct training
         rows. None is 10 times the square root of their number, at least 100 and at
@@ -85,7 +99,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     selection : {"cv", "validation", "loo", "bound"}, None or Selection, default="cv"
         How the size of the model is chosen: a word, or an object of
         :mod:`pursuit.selection` with more options. "cv" (`CrossValidation`): the
-        lowest error of 10-fold paths, then a fit to all data. "validation"
+        lowest error of paths on 10 folds (5 if the kernel is learned, of which each
+        fold learns its own), then a fit to all data. "validation"
         (`Validation`): a fifth is held out, the model is fitted to the rest, and the
         size that is best on that part is kept. "loo" (`LeaveOneOut`): one fit, stopped
         by the closed-form leave-one-out error. "bound" (`MinimalBound`): one fit,
@@ -98,15 +113,17 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         the squared one those from 1e-4 to 1, outward from 0.01 while they are better.
         These are for a kernel of ``k(x, x) = 1``; they are multiplied by the
         functions' size, the loss's curvature and a mean weight below 1, and are
-        larger above 100 000 rows (``search_`` shows them).
+        larger above 100 000 rows (``search_`` shows them). While a kernel is learned,
+        powers of ten from 1e-6 to 10 are compared (from 1e-9 of the number of rows on),
+        and a smaller one must lower the error by 1 %.
     fit_intercept : bool, default=True
         Whether to fit an unpenalized constant.
     n_candidates : int, float, "auto", Redrawn or None, default="auto"
         Number (or share) of random training points that are candidates. None takes
-        all. "auto" takes up to 10 000, the same ones at every fit; above 50 000 rows
-        fewer, down to two for each step, so that their values on all rows are no more
-        than 5e8 numbers. ``Redrawn(59)`` of :mod:`pursuit.methods` draws new ones at
-        each step.
+        all. "auto" takes up to 10 000 (3000 if the kernel is learned), the same ones at
+        every fit; above 50 000 rows fewer, down to two for each step, so that their
+        values on all rows are no more than 5e8 numbers. ``Redrawn(59)`` of
+        :mod:`pursuit.methods` draws new ones at each step.
     max_memory : int, str or None, default=None
         Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
         the free memory. Kernel values that do not fit are recomputed at each pass,
@@ -163,7 +180,19 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         ``standard_errors`` over folds. The comparison uses at most 2000 candidates
         (or two for each step), about 20 000 rows, and as many of the folds as hold
         3000 rows. Where that is not all, "cv" runs the best once more with all
-        candidates, rows and folds; this last entry chooses the size.
+        candidates, rows and folds; this last entry chooses the size. The rounds in
+        which a kernel was learned come first: they have ``kernel``, ``metric`` and
+        ``round`` too, and squared losses.
+    kernel_ : Kernel
+        Kernel of the model: ``kernel_(X, support_vectors_) @ dual_coef_.T +
+        intercept_`` are its values.
+    metric_ : ndarray of shape (n_features,) or (n_features, n_features), or None
+        Metric in which the kernel sees distances; None if rows are taken as they are.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in how much the model varies: the mean squared derivative
+        times the feature's variance. Not for functions without gradients.
+    loss_ : Loss
+        Loss that was minimized.
     gamma_ : float or None
         Value of gamma that was used.
     alpha_ : float
@@ -210,11 +239,12 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: Any = "auto",
         *,
         gamma: float | str = "cv",
+        metric: Any = "auto",
         dictionary: Any = None,
-        loss: Any = "squared",
+        loss: Any = "auto",
         max_support: int | float | None = None,
         method: Any = "pre-fitting",
         selection: Any = "cv",
@@ -232,6 +262,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         super().__init__(
             kernel,
             gamma=gamma,
+            metric=metric,
             dictionary=dictionary,
             loss=loss,
             max_support=max_support,
@@ -290,7 +321,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
                 "multiclass='ovr' fits each by itself: use loss='logistic', or "
                 "multiclass='shared'."
             )
-        loss = self._bound_loss(Y, weight, is_joint=is_shared and len(Y) > 1)
+        loss = self._bound_loss(settings, Y, weight, is_joint=is_shared and len(Y) > 1)
         more = {"counts": counts, "classes": self.classes_, "codes": codes}
         sample = self._sample(settings, X, Y, weight, loss, **more)
         outputs = ClassOutputs(self.classes_, loss)

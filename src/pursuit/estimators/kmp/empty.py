@@ -12,6 +12,7 @@ from pursuit._warnings import warn
 from pursuit.fitting import Fit
 from pursuit.functions import Functions
 from pursuit.functions._base import spread
+from pursuit.kernels import InMetric
 from pursuit.sample import Sample
 
 # A function with this share of its sum of squares on one row is too narrow.
@@ -35,7 +36,9 @@ def tell_why_empty(result: Fit, sample: Sample) -> None:
     # A common gamma was set by the user, or is the best of those compared.
     if result.stop_reason == "empty" and result.dictionary.gamma is not None:
         _warn_if_narrow(_some_values(result.dictionary, sample))
-        _warn_if_one_feature_rules(sample.X[sample.weight > 0])
+        kernel = getattr(result.dictionary, "kernel", None)
+        if not isinstance(kernel, InMetric):
+            _warn_if_one_feature_rules(sample.X[sample.weight > 0])
 
 
 def _is_one_sided(sample: Sample) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,20 +13,25 @@ from pursuit._quantiles import lower_quantile
 from pursuit._ranges import SMALLEST_POSITIVE
 from pursuit._rows import row_digests
 from pursuit.bounds.paths import check_rule
-from pursuit.dictionaries import Dictionary
+from pursuit.dictionaries import Dictionary, OneKernel
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE
 from pursuit.engine.problem import Problem
 from pursuit.estimators._splits import check_groups, held_out_parts
 from pursuit.fitting.engines import Engines
 from pursuit.fitting.folds import Folds, enough_folds
-from pursuit.fitting.plan import Grid, Plan, Score, middle_widths
+from pursuit.fitting.learning import FULL_FEATURES
+from pursuit.fitting.plan import Grid, Learning, Plan, Score, middle_widths
 from pursuit.functions import Functions
+from pursuit.gradients import column_scales
+from pursuit.kernels import InMetric, Kernel
+from pursuit.kernels.metric import factor_of
 from pursuit.losses import Loss
 from pursuit.methods import Redrawn
+from pursuit.metrics import Given, Metric
 from pursuit.sample import Sample
 from pursuit.selection import MinimalBound, Selection
 
-from .settings import Settings
+from .settings import LearnedKernel, Settings
 
 # Ridges compared by alpha="cv", for a kernel with k(x, x) = 1.
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -34,6 +39,10 @@ ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 LEAST_ALPHA = 1e-8
 # Other losses, flat where the squared loss is steep, need stronger ridges.
 LOSS_RIDGE = 10.0
+
+# Ridges compared while a kernel is learned. Smaller ones make models whose large
+# coefficients explode far from the data.
+LEARNING_ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 # Above this many rows, "cv" holds out one part instead of using k folds. As many folds
 # are used as hold out the second number of rows.
@@ -67,9 +76,10 @@ def make_plan(
     check_groups(settings.selection, groups)
     _check_bound(settings.selection, sample, loss, is_shared)
     is_large = sample.n_distinct > CV_ROWS
-    selection, n_distinct = settings.selection_on(is_large), sample.n_distinct
+    selection = settings.selection_on(is_large, loss, sample.is_class)
+    n_distinct = sample.n_distinct
     sample = replace(sample, rows=_candidates(settings, sample))
-    grid = _grid(settings, sample, loss, is_large)
+    grid, learning = _source(settings, sample, loss, is_large)
     n_drawn, n_atoms = settings.n_drawn(n_distinct), len(grid.labels)
     return Plan(
         sample=sample,
@@ -86,7 +96,7 @@ def make_plan(
             loss=loss,
             refit_every=int(settings.method.refit_every),
         ),
-        folds=_folds(selection, sample, grid, groups),
+        folds=_folds(selection, sample, grid, groups, learning is not None),
         selection=selection,
         score=score,
         engines=Engines(
@@ -99,6 +109,7 @@ def make_plan(
             seed=0 if n_drawn is None else drawn_seed(settings.random_numbers),
         ),
         is_shared=is_shared,
+        learning=learning,
     )
 
 
@@ -124,9 +135,76 @@ def _candidates(settings: Settings, sample: Sample) -> np.ndarray:
 # -- widths and ridges -------------------------------------------------------------
 
 
-def _grid(settings: Settings, sample: Sample, loss: Loss, is_large: bool) -> Grid:
+def _source(
+    settings: Settings, sample: Sample, loss: Loss, is_large: bool
+) -> tuple[Grid, Learning | None]:
+    """Return the grid to compare, and what is to be learned before."""
+    if settings.dictionary is not None:
+        return _grid(settings, settings.dictionary, sample, loss, is_large), None
+    assert settings.learned is not None
+    families, metric = settings.learned.families, settings.learned.metric
+    factor = start_of(settings.learned, sample)
+    # It stands for the kernel that will be learned, and serves if there are too few
+    # rows to learn from.
+    kernel = families[0]
+    if hasattr(kernel, "gamma"):
+        kernel = kernel.with_gamma("median")
+    kernel = kernel if factor is None else InMetric(kernel, factor)
+    grid = _grid(settings, OneKernel(kernel), sample, loss, is_large)
+    learning = Learning(
+        families=families,
+        factor=factor,
+        chains=[] if metric is None else _chains(families, metric, sample.X.shape[1]),
+        may_stay=metric is None or metric.may_stay or not metric.shapes,
+        n_rounds=0 if metric is None else metric.n_rounds,
+        alphas=_learning_alphas(sample, grid.dictionaries[0]),
+        ridge_of_loss=_loss_ridge(loss, sample),
+    )
+    return grid, learning
+
+
+def _learning_alphas(sample: Sample, functions: Functions) -> list[float]:
+    """Return the ridges to compare, large enough to go by inner products."""
+    scale = functions.scale(sample.X, sample.weight)
+    unit = sample.unit * (scale if 0 < scale < np.inf else 1.0)
+    least = LEAST_RIDGE * float(sample.weight.sum()) / sample.unit
+    enough = [a for a in LEARNING_ALPHAS if a >= least] or LEARNING_ALPHAS[-1:]
+    return [unit * a for a in enough]
+
+
+def start_of(learned: LearnedKernel, sample: Sample) -> np.ndarray | None:
+    """Return the factor of the metric with which learning begins."""
+    if learned.metric is None:
+        return None
+    if isinstance(learned.metric, Given):
+        return factor_of(learned.metric.metric)
+    return column_scales(sample.X, sample.weight)
+
+
+def _chains(
+    families: Sequence[Kernel], metric: Metric, n_features: int
+) -> list[tuple[int, str]]:
+    """Return which families learn metrics of which shapes."""
+    chains = [(i, shape) for shape in metric.shapes for i in range(len(families))]
+    if len(metric.shapes) == 1:
+        return chains
+    # A sum of absolute differences is about columns, not directions.
+    return [
+        (i, shape)
+        for i, shape in chains
+        if shape == "diagonal"
+        or (n_features <= FULL_FEATURES and families[i].metric == "sqeuclidean")
+    ]
+
+
+def _grid(
+    settings: Settings,
+    dictionary: Dictionary,
+    sample: Sample,
+    loss: Loss,
+    is_large: bool,
+) -> Grid:
     """Return the widths and ridges to compare, or those that are given."""
-    dictionary = settings.dictionary
     dictionaries = _learned(dictionary, sample)
     widths = middle_widths(len(dictionaries))
     middle = dictionaries[widths[len(widths) // 2]]
@@ -197,8 +275,7 @@ def _alphas(
     unit = sample.unit
     n_rows = float(sample.weight.sum()) / unit
     is_squared = loss.has_closed_form
-    if not is_squared:
-        scale *= LOSS_RIDGE * _loss_unit(loss, sample)
+    scale *= _loss_ridge(loss, sample)
     more = max(1.0, LEAST_RIDGE * n_rows / min(ALPHAS))
     alphas = [more * unit * scale * a for a in ALPHAS]
     # Large data are fitted by inner products, which need a larger ridge than trials.
@@ -207,25 +284,30 @@ def _alphas(
     return alphas, least if is_squared else alphas[0]
 
 
-def _loss_unit(loss: Loss, sample: Sample) -> float:
-    """Return the typical curvature of the loss at the start; 1 for the squared loss.
+def _loss_ridge(loss: Loss, sample: Sample) -> float:
+    """Return how many times larger than for the squared loss ridges are.
 
     A loss s times as curved needs a ridge s times as large for the same effect.
     """
+    if loss.is_squared_distance:
+        return 1.0
     Y, weight = sample.Y, sample.weight
     F = np.broadcast_to(loss.start(Y, weight)[:, None], Y.shape)
     half = 0.5 * loss.weights(Y, np.array(F)).mean(axis=0)
-    return float(max(lower_quantile(half, weight, 0.5), SMALLEST_POSITIVE))
+    unit = float(max(lower_quantile(half, weight, 0.5), SMALLEST_POSITIVE))
+    return LOSS_RIDGE * unit
 
 
 # -- sizes -------------------------------------------------------------------------
 
 
-def _folds(selection: Selection, sample: Sample, grid: Grid, groups: Any) -> Folds:
-    """Return what is held out: nothing if neither size nor width and ridge need it."""
+def _folds(
+    selection: Selection, sample: Sample, grid: Grid, groups: Any, learns: bool
+) -> Folds:
+    """Return what is held out: nothing if neither size, ridge nor kernel need it."""
     are_random = selection.word == "validation" or isinstance(selection.n_folds, WHOLE)
     parts: list[np.ndarray] = []
-    if selection.word in ("cv", "validation") or grid.has_choice:
+    if selection.word in ("cv", "validation") or grid.has_choice or learns:
         parts = held_out_parts(selection, sample, groups)
     if are_random:
         parts = enough_folds(parts, sample.sets, HELD_OUT_TO_SIZE)

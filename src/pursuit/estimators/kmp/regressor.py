@@ -33,30 +33,41 @@ class KMPRegressor(RegressorMixin, BaseKMP):
 
     Parameters
     ----------
-    kernel : str, callable or kernel object, default="rbf"
-        A name ("rbf", "poly", "linear" or "sigmoid" as in SVC, "laplacian", "cosine",
+    kernel : str, callable or kernel object, default="auto"
+        "auto" compares Gaussian and Laplacian kernels in learned metrics, on held-out
+        rows, so that neither the units of the columns nor useless columns matter. A
+        name ("rbf", "poly", "linear" or "sigmoid" as in SVC, "laplacian", "cosine",
         "precomputed"), a callable ``k(X, Y)`` that returns a matrix, a kernel of
         :mod:`pursuit.kernels` such as ``Polynomial(degree=2, coef0=1)``, or one of
-        scikit-learn's Gaussian-process kernels. It need not be symmetric or positive
-        definite.
+        scikit-learn's Gaussian-process kernels is taken as it is, with distances
+        between rows as they are. It need not be symmetric or positive definite.
     gamma : float or {"cv", "median", "scale", "auto"}, default="cv"
         Inverse squared width of a kernel given by name,
-        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf"; larger is narrower. "median" is
-        1 over the median squared distance of the training points; "scale" and "auto"
-        are those of SVC; "cv" compares multiples of "median" on the same held-out
-        rows as the size, together with `alpha`: those around 1, and further ones for
-        as long as the error falls. If none is clearly better than the constant, all
-        from 1/64 to 256 are tried. A kernel object has its own gamma, which may be
-        "cv" too.
+        ``k(x, z) = exp(-gamma ‖x - z‖²)`` for "rbf", which it means without a name;
+        larger is narrower. "median" is 1 over the median squared distance of the
+        training points; "scale" and "auto" are those of SVC; "cv" compares multiples
+        of "median" on the same held-out rows as the size, together with `alpha`: those
+        around 1, and further ones for as long as the error falls. If none is clearly
+        better than the constant, all from 1/64 to 256 are tried. A kernel object has
+        its own gamma, which may be "cv" too.
+    metric : {"auto", "best", "diagonal", "full"}, None, array or Metric, default="auto"
+        Metric M in which the kernel sees distances, ``(x - z)ᵀ M (x - z)``: a weight
+        for each feature ("diagonal"), a matrix ("full"), or the better of both and the
+        features' own scales ("best"), learned by rounds from the gradients of the
+        model; an array of weights, or a positive semi-definite matrix, that is known;
+        None for distances between rows as they are; or an object of
+        :mod:`pursuit.metrics` with more options. "auto" is "best" if the kernel is
+        "auto" without a `gamma`, and None otherwise.
     dictionary : Dictionary, kernel or None, default=None
-        Source of the model's functions, in place of `kernel` and `gamma`: an object of
-        :mod:`pursuit.dictionaries`, or a kernel, which stands for `OneKernel` of it.
-        None is the kernel on the training points, ``OneKernel(kernel, gamma=gamma)``.
+        Source of the model's functions, in place of `kernel`, `gamma` and `metric`: an
+        object of :mod:`pursuit.dictionaries`, or a kernel, which stands for `OneKernel`
+        of it. None is the kernel on the training points.
     loss : str or Loss, default="squared"
         Loss to minimize: "squared"; "absolute" and "huber", robust to outliers;
         "quantile", the median (``Quantile(0.9)`` for another quantile); "poisson" for
         counts and rates, with a log link; or a loss object of :mod:`pursuit.losses`,
-        including your own.
+        including your own. Kernels are learned under the squared loss whatever the
+        loss.
     max_support : int, float or None, default=None
         Maximum number of support points: a count, or a share of the distinct training
         rows. None is 10 times the square root of their number, at least 100 and at
@@ -72,7 +83,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):
     selection : {"cv", "validation", "loo", "bound"}, None or Selection, default="cv"
         How the size of the model is chosen: a word, or an object of
         :mod:`pursuit.selection` with more options. "cv" (`CrossValidation`): the
-        lowest error of 10-fold paths, then a fit to all data. "validation"
+        lowest error of paths on 10 folds (5 if the kernel is learned, of which each
+        fold learns its own), then a fit to all data. "validation"
         (`Validation`): a fifth is held out, the model is fitted to the rest, and the
         size that is best on that part is kept. "loo" (`LeaveOneOut`): one fit, stopped
         by the closed-form leave-one-out error. "bound" (`MinimalBound`): one fit,
@@ -85,15 +97,17 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         the squared one those from 1e-4 to 1, outward from 0.01 while they are better.
         These are for a kernel of ``k(x, x) = 1``; they are multiplied by the
         functions' size, the loss's curvature and a mean weight below 1, and are
-        larger above 100 000 rows (``search_`` shows them).
+        larger above 100 000 rows (``search_`` shows them). While a kernel is learned,
+        powers of ten from 1e-6 to 10 are compared (from 1e-9 of the number of rows on),
+        and a smaller one must lower the error by 1 %.
     fit_intercept : bool, default=True
         Whether to fit an unpenalized constant.
     n_candidates : int, float, "auto", Redrawn or None, default="auto"
         Number (or share) of random training points that are candidates. None takes
-        all. "auto" takes up to 10 000, the same ones at every fit; above 50 000 rows
-        fewer, down to two for each step, so that their values on all rows are no more
-        than 5e8 numbers. ``Redrawn(59)`` of :mod:`pursuit.methods` draws new ones at
-        each step.
+        all. "auto" takes up to 10 000 (3000 if the kernel is learned), the same ones at
+        every fit; above 50 000 rows fewer, down to two for each step, so that their
+        values on all rows are no more than 5e8 numbers. ``Redrawn(59)`` of
+        :mod:`pursuit.methods` draws new ones at each step.
     max_memory : int, str or None, default=None
         Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
         the free memory. Kernel values that do not fit are recomputed at each pass,
@@ -141,7 +155,19 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         ``standard_errors`` over folds. The comparison uses at most 2000 candidates
         (or two for each step), about 20 000 rows, and as many of the folds as hold
         3000 rows. Where that is not all, "cv" runs the best once more with all
-        candidates, rows and folds; this last entry chooses the size.
+        candidates, rows and folds; this last entry chooses the size. The rounds in
+        which a kernel was learned come first: they have ``kernel``, ``metric`` and
+        ``round`` too, and squared losses.
+    kernel_ : Kernel
+        Kernel of the model: ``kernel_(X, support_vectors_) @ dual_coef_.T +
+        intercept_`` are its values.
+    metric_ : ndarray of shape (n_features,) or (n_features, n_features), or None
+        Metric in which the kernel sees distances; None if rows are taken as they are.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in how much the model varies: the mean squared derivative
+        times the feature's variance. Not for functions without gradients.
+    loss_ : Loss
+        Loss that was minimized.
     gamma_ : float or None
         Value of gamma that was used.
     alpha_ : float
@@ -220,7 +246,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         # Rows of weight 0 are as if absent, whatever their targets.
         Y = np.where(weight > 0, Y, 0.0)
         check_target_scale(Y[:, weight > 0].T, weight, settings.fit_intercept)
-        loss = self._bound_loss(Y, weight, is_joint=False)
+        loss = self._bound_loss(settings, Y, weight, is_joint=False)
         sample = self._sample(settings, X, Y, weight, loss)
         outputs = NumberOutputs(loss, is_single=np.ndim(y) == 1)
         self._pursue(settings, sample, outputs, y, groups)

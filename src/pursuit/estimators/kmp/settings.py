@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from pursuit._limits import budget
 from pursuit._parameters import (
@@ -21,18 +23,36 @@ from pursuit._parameters import (
     thread_count,
 )
 from pursuit.dictionaries import Dictionary, OneKernel, Precomputed
-from pursuit.kernels import Kernel
-from pursuit.kernels.given import is_precomputed
+from pursuit.kernels import Gaussian, InMetric, Kernel, Laplacian, as_kernel
+from pursuit.kernels.given import check_given, is_precomputed
+from pursuit.kernels.metric import factor_of
 from pursuit.losses import Loss
 from pursuit.methods import Method, Redrawn, as_method
+from pursuit.metrics import Given, Metric, as_metric
 from pursuit.selection import Selection, Validation, as_selection
 
 # Parameters that a dictionary replaces, with their defaults.
-_KERNEL_DEFAULTS = {"kernel": "rbf", "gamma": "cv"}
+_KERNEL_DEFAULTS = {"kernel": "auto", "gamma": "cv", "metric": "auto"}
+
+# Kernels that kernel="auto" compares.
+FAMILIES = (Gaussian(gamma="cv"), Laplacian(gamma="cv"))
+
+# Share of the error by which a smaller model may be worse, with "auto"; that for
+# classes in a learned kernel under squared loss. Under the margin loss it is 0, since
+# sizes are few and models small.
+TOLERANCE, TOLERANCE_OF_CLASSES = 0.01, 0.02
+
+# Number of folds with "auto": each fold learns a kernel of its own, if that is learned.
+FOLDS, FOLDS_TO_LEARN = 10, 5
+
+# Maximum number of rows that are fitted under the margin loss by default.
+MARGIN_ROWS = 10_000
 
 # Maximum number of candidates with "auto", and of their values on all rows; there are
 # at least two candidates for each step.
 AUTO_CANDIDATES, AUTO_VALUES = 10_000, 5 * 10**8
+# Maximum number of candidates with "auto" if the kernel is learned.
+LEARNED_CANDIDATES = 3_000
 
 # Successors of the parameters that became parts of components.
 REMOVED = {
@@ -64,8 +84,11 @@ class Settings:
 
     Attributes
     ----------
-    dictionary : Dictionary
-        The one given, or the one that the kernel stands for.
+    dictionary : Dictionary or None
+        The one given, or the one that the kernel stands for; None if the kernel is
+        learned.
+    learned : LearnedKernel or None
+        What of the kernel is learned.
     alpha : float or "cv"
     method : Method
     selection : Selection
@@ -82,7 +105,8 @@ class Settings:
     verbose : int or bool
     """
 
-    dictionary: Dictionary
+    dictionary: Dictionary | None
+    learned: LearnedKernel | None
     alpha: float | str
     method: Method
     selection: Selection
@@ -105,7 +129,7 @@ class Settings:
         thread_count(parameters["n_jobs"])
         check_verbose(parameters["verbose"])
         return cls(
-            dictionary=dictionary_of(parameters),
+            **source_of(parameters),
             alpha=number_from_zero("alpha", parameters["alpha"], ("cv",)),
             method=method,
             selection=selection,
@@ -119,6 +143,22 @@ class Settings:
             n_jobs=parameters["n_jobs"],
             verbose=parameters["verbose"],
         )
+
+    def suits_margin(self, n_rows: int) -> bool:
+        """Return whether several classes are fitted under the margin loss by default.
+
+        That is where its pursuit goes by inner products: the kernel is learned, all
+        coefficients are optimized at each step, and the rows are not too many.
+        """
+        goes_by_products = (
+            self.method.word != "basic"
+            and self.method.refit_every == 1
+            and not isinstance(self.n_candidates, Redrawn)
+            and self.alpha != 0
+        )
+        by_folds = self.selection.word not in ("loo", "bound")
+        is_learned = self.learned is not None
+        return is_learned and by_folds and goes_by_products and n_rows <= MARGIN_ROWS
 
     def check_loss(self, loss: Loss) -> None:
         """Raise a ValueError unless the selection suits the method and the loss."""
@@ -136,12 +176,26 @@ class Settings:
                 "leave-one-out errors have a closed form: use selection='cv'."
             )
 
-    def selection_on(self, is_large: bool) -> Selection:
+    def selection_on(self, is_large: bool, loss: Loss, is_class: bool) -> Selection:
         """Return how the size is chosen: on large data, one part replaces folds."""
-        rule = self.selection
+        # Not a clone: the folds may be an iterator.
+        rule = copy(self.selection)
+        if is_word(rule.n_folds, "auto"):
+            n_folds = FOLDS if self.learned is None else FOLDS_TO_LEARN
+            rule.set_params(n_folds=n_folds)
+        if is_word(rule.tolerance, "auto"):
+            rule.set_params(tolerance=self._tolerance(loss, is_class))
         if is_large and rule.word == "cv" and isinstance(rule.n_folds, WHOLE):
             return Validation(tolerance=rule.tolerance, scoring=rule.scoring)
         return rule
+
+    def _tolerance(self, loss: Loss, is_class: bool) -> float:
+        """Return by which share of the error a smaller model may be worse."""
+        if self.learned is None or not is_class:
+            return TOLERANCE
+        if loss.has_closed_form:
+            return TOLERANCE_OF_CLASSES
+        return 0.0 if loss.is_squared_distance else TOLERANCE
 
     def wanted_steps(self, n_distinct: int) -> int:
         """Return the number of steps asked for, even if there are fewer candidates."""
@@ -168,7 +222,8 @@ class Settings:
             return n_distinct
         if is_word(value, "auto"):
             least = 2 * self.wanted_steps(n_distinct)
-            return max(least, min(AUTO_CANDIDATES, AUTO_VALUES // n_distinct))
+            most = AUTO_CANDIDATES if self.learned is None else LEARNED_CANDIDATES
+            return max(least, min(most, AUTO_VALUES // n_distinct))
         words = "auto", None
         return min(row_count("n_candidates", value, n_distinct, words), n_distinct)
 
@@ -178,17 +233,93 @@ def takes_kernel_matrix(kernel: Any, dictionary: Any) -> bool:
     return getattr(dictionary, "is_kernel", False) or is_precomputed(kernel)
 
 
-def dictionary_of(parameters: Mapping[str, Any]) -> Dictionary:
-    """Return the given dictionary, or the one that the kernel stands for."""
-    kernel, dictionary = parameters["kernel"], parameters["dictionary"]
-    if dictionary is None:
-        if is_precomputed(kernel):
-            return Precomputed(is_kernel=True)
-        return OneKernel(kernel, gamma=parameters["gamma"])
+@dataclass(frozen=True, eq=False)
+class LearnedKernel:
+    """Which kernels are compared, and in which metric.
+
+    Attributes
+    ----------
+    families : list of Kernel
+    metric : Metric or None
+    """
+
+    families: list[Kernel]
+    metric: Metric | None
+
+    @property
+    def learns_metric(self) -> bool:
+        """Whether a metric is learned, beginning with the columns' own scales."""
+        return self.metric is not None and bool(self.metric.shapes)
+
+
+def source_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the dictionary, or what is learned instead: attributes of `Settings`."""
+    kernel, gamma = parameters["kernel"], parameters["gamma"]
+    is_auto = is_word(kernel, "auto")
+    # Whoever names a kernel or its width means distances between rows as they are.
+    metric = as_metric(parameters["metric"], is_auto and is_word(gamma, "cv"))
+    if parameters["dictionary"] is not None:
+        return {"dictionary": _given_dictionary(parameters), "learned": None}
+    if is_auto and not is_word(gamma, "cv"):
+        is_auto, kernel = False, "rbf"
+    if not is_auto and (metric is None or isinstance(metric, Given)):
+        return {"dictionary": _of_kernel(kernel, gamma, metric), "learned": None}
+    families = FAMILIES if is_auto else (_to_learn_with(kernel, gamma),)
+    learned = LearnedKernel([clone(k) for k in families], metric)
+    return {"dictionary": None, "learned": learned}
+
+
+def _of_kernel(kernel: Any, gamma: Any, metric: Given | None) -> Dictionary:
+    """Return the functions of a kernel that is named."""
+    if is_precomputed(kernel):
+        if metric is not None:
+            raise ValueError(
+                "metric is for points, but with kernel='precomputed' X is a matrix of "
+                "kernel values: leave metric at 'auto'."
+            )
+        return Precomputed(is_kernel=True)
+    if metric is None:
+        return OneKernel(kernel, gamma=gamma)
+    check_given(kernel, gamma, words=("cv",))
+    described = as_kernel(kernel, gamma)
+    return OneKernel(InMetric(described, factor_of(metric.metric)))
+
+
+def _to_learn_with(kernel: Any, gamma: Any) -> Kernel:
+    """Return a kernel whose metric is learned; raise if it cannot be."""
+    what = "a learned metric needs"
+    if is_precomputed(kernel):
+        raise ValueError(
+            f"{what} points, but with kernel='precomputed' X is a matrix of kernel "
+            "values: leave metric at 'auto'."
+        )
+    check_given(kernel, gamma, words=("cv",))
+    described = as_kernel(kernel, gamma)
+    width = getattr(described, "gamma", "cv")
+    if is_word(width, "median"):
+        described = described.with_gamma("cv")
+    elif not is_word(width, "cv"):
+        raise ValueError(
+            f"gamma={width!r} is a width in the units of X, but {what} a width in the "
+            "units of the metric: use gamma='cv'."
+        )
+    if not described.has_gradients:
+        raise ValueError(
+            f"{what} the gradients of the kernel, which {described!r} does not give: "
+            "use a kernel such as 'rbf' or 'laplacian', or metric=None."
+        )
+    return described
+
+
+def _given_dictionary(parameters: Mapping[str, Any]) -> Dictionary:
+    dictionary = parameters["dictionary"]
     for name, default in _KERNEL_DEFAULTS.items():
         value = parameters[name]
         is_plain = isinstance(value, str) or is_number(value)
-        if not is_plain or value != default:
+        is_default = (is_plain and value == default) or (
+            name == "metric" and value is None
+        )
+        if not is_default:
             raise ValueError(
                 f"{name}={value!r} and a dictionary were both given: the dictionary "
                 f"has kernels and widths of its own, so leave {name} at {default!r}."

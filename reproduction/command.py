@@ -145,12 +145,18 @@ def _positive(text: str) -> int:
 def listing() -> Iterator[str]:
     """Yield a line about each experiment."""
     width = max(len(experiment.name) for experiment in experiments.EXPERIMENTS)
-    present = set(datasets.available())
+    present = {*datasets.available(), *datasets.tables()}
     for experiment in experiments.EXPERIMENTS:
         absent = [name for name in experiment.needs if name not in present]
         # Some of these can be fetched from OpenML.
-        note = f" [data not here yet: {', '.join(absent)}]" if absent else ""
+        note = f" [data not here yet: {_shortened(absent)}]" if absent else ""
         yield f"{experiment.name:<{width}}  {experiment.title}{note}"
+
+
+def _shortened(names: Sequence[str], n_shown: int = 3) -> str:
+    """Return a list in words, of many names the first ones and the number."""
+    rest = len(names) - n_shown
+    return ", ".join([*names[:n_shown], *([f"{rest} more"] if rest > 0 else [])])
 
 
 def run(names: Sequence[str] | None, settings: Settings) -> list[str]:

@@ -17,7 +17,7 @@ from .experiment import Task
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 # Recorded if installed: comparisons then have one more row.
-OPTIONAL = ("fastrvm",)
+OPTIONAL = ("fastrvm", "catboost", "lightgbm")
 # Sources of results that were stored before sources were recorded.
 UNKNOWN = "unknown"
 
@@ -34,7 +34,7 @@ def made_here(task: Task) -> dict[str, Any]:
 
 def digests(needs: Sequence[str]) -> dict[str, str]:
     """Return the SHA-256 digest of each data set's file, of those that are here."""
-    present = set(datasets.available())
+    present = {*datasets.available(), *datasets.tables()}
     paths = {name: datasets.locate(name) for name in needs if name in present}
     return {name: _digest(path, _state(path)) for name, path in paths.items()}
 

@@ -5,7 +5,7 @@ Figure 9.5, `planes` 9.6 and 9.7; `local_neighbors` Table 11.1, `reduced_neighbo
 11.2, `neighbor_figures` Figures 11.2 and 11.3; `spirals` Table 13.1 and Figure 13.2,
 `digit_densities` Table 13.2, `density_classifiers` 13.3 and 13.4. Popovici and Thiran
 (2003): `adaptive`. Hussain and Shawe-Taylor (2008): `matching_theory`. All available
-data sets: `survey`.
+data sets: `survey`. Defaults beside boosted trees: `tables`.
 
 Each module has a list ``EXPERIMENTS``. The modules do not import each other; shared
 code is in `reproduction.methods` and `reproduction.protocols`.
@@ -31,6 +31,7 @@ from . import (
     reduced_neighbors,
     spirals,
     survey,
+    tables,
     thirds,
     usps_digits,
 )
@@ -51,6 +52,7 @@ FAMILIES = (
     adaptive,
     matching_theory,
     survey,
+    tables,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(

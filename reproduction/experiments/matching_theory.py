@@ -15,7 +15,7 @@ from reproduction.methods import rivals
 from reproduction.protocols.splits import mean_and_error
 from reproduction.reporting import INSIDE
 
-CODE_VERSION = 1
+CODE_VERSION = 2
 
 N_ORDERS, N_RIVAL_ORDERS = 20, 5
 N_TRAIN = 450
@@ -209,6 +209,7 @@ def bound_and_test(order: int, width: float, alpha: float) -> dict[str, Any]:
     X, y = rows_of(order)
     A, b = X[:N_TRAIN], y[:N_TRAIN]
     model = KMPRegressor(
+        "rbf",
         gamma=median_gamma(X) / width,
         alpha=0.0,
         selection=None,
@@ -227,7 +228,9 @@ def todays_regression(order: int) -> dict[str, Any]:
     A, b, B, c = X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:]
     models = {
         "KMPRegressor(), as it comes": KMPRegressor().fit(A, b),
-        "KMPRegressor(selection='bound')": KMPRegressor(selection="bound").fit(A, b),
+        "KMPRegressor('rbf', selection='bound')": KMPRegressor(
+            "rbf", selection="bound"
+        ).fit(A, b),
         "SVR, tuned": rivals.tuned_svr(A, b),
     }
     return {

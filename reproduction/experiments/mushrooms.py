@@ -103,6 +103,7 @@ def one_rival(size: int, repeat: int, method: str) -> dict[str, Any]:
 
 def _pursuit(X: np.ndarray, y: np.ndarray) -> Any:
     return KMPClassifier(
+        "rbf",
         alpha=0.0,
         selection=CrossValidation(N_FOLDS, tolerance=0.0, scoring="accuracy"),
         max_support=MAX_SUPPORT,

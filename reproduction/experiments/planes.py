@@ -67,7 +67,12 @@ def _models(X: np.ndarray, y: np.ndarray, with_defaults: bool) -> dict[str, Any]
     for method, name in VARIANTS.items():
         steps = BASIC_STEPS if method == "basic" else _n_points(machine)
         models[name] = KMPClassifier(
-            gamma=GAMMA, alpha=0.0, method=method, max_support=steps, selection=None
+            "rbf",
+            gamma=GAMMA,
+            alpha=0.0,
+            method=method,
+            max_support=steps,
+            selection=None,
         ).fit(X, y)
     models["SVM"] = machine
     if with_defaults:

@@ -132,8 +132,10 @@ TODAY: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "KNeighborsClassifier, tuned": _neighbors,
     "Nystroem (500) + LogisticRegression, tuned": _nystroem,
     # One held-out part instead of ten folds takes a tenth of the time.
-    "KMPClassifier(max_support=400, selection='validation')": lambda X, y: (
-        KMPClassifier(max_support=400, selection="validation", random_state=0).fit(X, y)
+    "KMPClassifier('rbf', max_support=400, selection='validation')": lambda X, y: (
+        KMPClassifier(
+            "rbf", max_support=400, selection="validation", random_state=0
+        ).fit(X, y)
     ),
     "HKNNClassifier()": lambda X, y: HKNNClassifier().fit(X, y),
 }

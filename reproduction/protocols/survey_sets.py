@@ -83,7 +83,7 @@ def problem(name: str, split: int, protocol: Protocol) -> Problem:
     X, y, published = rows_of(name, protocol)
     seed = zlib.crc32(f"{name}{split}".encode())
     train, test = _split(y, published, split, protocol, seed)
-    A, B = _dense(X[train]), _dense(X[test])
+    A, B = dense(X[train]), dense(X[test])
     if protocol.scale is None:
         scaler = StandardScaler().fit(A)
         A, B = scaler.transform(A), scaler.transform(B)
@@ -145,5 +145,6 @@ def _sample(
     ]
 
 
-def _dense(X: Any) -> np.ndarray:
+def dense(X: Any) -> np.ndarray:
+    """Return rows as a dense array of float64."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

@@ -24,7 +24,7 @@ y = target(x) + 0.1 * rng.standard_normal(300)
 grid = np.linspace(0, 15, 600)
 
 models = {
-    "kernels": KMPRegressor(),
+    "kernels": KMPRegressor("rbf"),
     "the feature and kernels": KMPRegressor(dictionary=Features() + OneKernel()),
 }
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")

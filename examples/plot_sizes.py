@@ -21,7 +21,7 @@ from pursuit.inspection import PathDisplay
 
 X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-model = make_pipeline(StandardScaler(), KMPClassifier()).fit(X_train, y_train)
+model = make_pipeline(StandardScaler(), KMPClassifier("rbf")).fit(X_train, y_train)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 PathDisplay.from_search(model, ax=left)

@@ -75,8 +75,9 @@ _MEDIAN_ROWS = 300
 # The full metric is left to those who ask for it above this many features.
 FULL_FEATURES = 300
 
-# Workbenches of a round that are kept for another ridge.
-_KEPT = 3
+# Number of widths of a round that are kept for another ridge, and the share of the
+# memory that they may take.
+_KEPT, _SHARE_KEPT = 3, 0.1
 
 
 def learn(plan: Plan) -> Plan:
@@ -338,10 +339,7 @@ class Arena:
         before, factor = r.before, self.factor_on_all(r.before)
         kernel = at_octave(self.kernel(before.family, factor), before.octave)
         (problem,) = self.plan.problems(before.alpha, max(1, before.size))
-        pursuit = self.workbench(kernel, problem).pursuit(problem)
-        run([pursuit])
-        if pursuit.stop_reason == "interrupted":
-            raise Interrupted
+        pursuit = _ended(self.workbench(kernel, problem), problem)
         return self.metric_of(self.model(pursuit, before.size, kernel), r.shape)
 
     def points_of(self, f: int | None = None) -> KernelFunctions:
@@ -402,11 +400,30 @@ class _Bench:
         return self._kept[f, octave]
 
     def _make_room(self, octave: int) -> None:
-        """Forget the width that came first if another one does not fit."""
+        """Forget the widths that came first if another one does not fit."""
         octaves = list(dict.fromkeys(o for _, o in self._kept))
-        if octave not in octaves and len(octaves) >= _KEPT:
+        if octave in octaves:
+            return
+        while octaves and (len(octaves) >= _KEPT or self._takes_much()):
+            first, *octaves = octaves
             kept = self._kept.items()
-            self._kept = {key: b for key, b in kept if key[1] != octaves[0]}
+            self._kept = {key: b for key, b in kept if key[1] != first}
+
+    def _takes_much(self) -> bool:
+        """Return whether the kept values take more than their share of the memory."""
+        stored = [b.atoms.stored for b in self._kept.values()]
+        n_bytes = sum(0 if A is None else A.nbytes for A in stored)
+        return n_bytes > _SHARE_KEPT * self._arena.engines.memory
+
+
+def _ended(bench: Workbench, problem: Problem) -> Steps:
+    """Return a pursuit that has ended; what was chosen is worth a second try."""
+    for _ in range(2):
+        pursuit = bench.pursuit(problem)
+        run([pursuit])
+        if pursuit.stop_reason != "interrupted":
+            return pursuit
+    raise KeyboardInterrupt
 
 
 def at_octave(kernel: Kernel, octave: int) -> Kernel:

@@ -65,9 +65,10 @@ def values(model, X):
 # -- scikit-learn's own checks -----------------------------------------------------
 
 VARIANTS = [
-    KMPRegressor(),
+    # Learned kernels of small models: the checks fit some hundred times.
+    KMPRegressor(max_support=10),
     KMPRegressor(kernel="rbf"),
-    KMPClassifier(),
+    KMPClassifier(max_support=10),
     KMPClassifier(kernel="rbf"),
     *(
         make(**{"gamma": "median", "alpha": 1e-3, "max_support": 30, **how})

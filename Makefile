@@ -32,11 +32,14 @@ demo: $(VENV)/.stamp-demo ## KMP beside a tuned SVM: a table and a picture
 reproduce: $(VENV)/.stamp-compare ## the papers' tables and figures, into docs/reproduction
 	@$(BIN)/python -m reproduction --output docs/reproduction $(REPRODUCE_ARGS)
 
+# There is a worker for each core, whose threads would fight for it.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
 test: $(VENV)/.stamp-test ## the tests, without the slow ones
-	@$(BIN)/python -m pytest -q -n auto -m "not slow" $(PYTEST_ARGS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto -m "not slow" $(PYTEST_ARGS)
 
 coverage: $(VENV)/.stamp-test ## the same, and the lines they miss: build/coverage
-	@$(BIN)/python -m pytest -q -n auto -m "not slow" --cov --cov-report=term \
+	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto -m "not slow" --cov --cov-report=term \
 	    --cov-report=html:build/coverage $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## published claims on real data

@@ -24,6 +24,7 @@ import numpy as np
 
 from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._progress import Progress
+from pursuit._threads import limited
 from pursuit._warnings import warn
 from pursuit.engine.problem import Problem, Steps
 from pursuit.engine.running import run
@@ -86,9 +87,11 @@ def learn(plan: Plan) -> Plan:
         return plan
     part, is_shared = _part_to_learn(plan)
     arena = Arena(part, plan.learning)
-    rounds, is_cut_short = _rounds(arena, plan.learning)
-    best = chosen(_eligible(rounds, plan.learning))
-    learned = _with_kernel(plan, arena, best, is_shared)
+    # Hundreds of short pursuits: threads would wait for each other most of the time.
+    with limited(1):
+        rounds, is_cut_short = _rounds(arena, plan.learning)
+        best = chosen(_eligible(rounds, plan.learning))
+        learned = _with_kernel(plan, arena, best, is_shared)
     tried = [r.as_trial() for r in rounds]
     return replace(learned, tried=tried, is_cut_short=is_cut_short)
 

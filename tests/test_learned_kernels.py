@@ -21,7 +21,7 @@ from pursuit import (
 )
 from pursuit.dictionaries import ManyWidths, OneKernel
 from pursuit.estimators.kmp.planning import make_plan
-from pursuit.fitting import learning
+from pursuit.fitting import learning, rounds
 from pursuit.fitting.curves import Curve
 from pursuit.gradients import average_products, column_scales, root_of
 from pursuit.inspection import ImportancesDisplay
@@ -216,9 +216,9 @@ def test_rows_that_judge_a_metric_never_shaped_it(table):
         template = plan_of(model, X, target).template
         part = learning._part_to_learn(plan)[0]
         part = learning.replace(part, template=template)
-        arena = learning.Arena(part, plan.learning)
+        arena = rounds.Arena(part, plan.learning)
         none = [None] * len(plan.folds)
-        bench = learning._Bench(arena, 0, none)
+        bench = rounds._Bench(arena, 0, none)
         r = arena._judged(bench, 0, None, -1, arena.alphas[4], None)
         factors.append(arena.next_factors(r, "full"))
     np.testing.assert_array_equal(factors[0][1], factors[1][1])
@@ -245,8 +245,8 @@ def test_no_row_is_learned_from_and_held_out_on_large_data(rng, monkeypatch, sel
 
 def round_of(losses, size):
     curve = Curve(np.array([1.0]), np.array([0.0]))
-    return learning.Round(
-        0, None, [], [], 0, 1.0, size, curve, losses, np.ones(len(losses)), [], None
+    return rounds.Round(
+        0, None, [], 0, 1.0, size, curve, losses, np.ones(len(losses)), [], None
     )
 
 
@@ -472,7 +472,7 @@ def test_importances_of_functions_without_gradients(table):
 
 def test_an_interrupt_keeps_the_best_kernel_so_far(table, monkeypatch):
     X, y = table
-    judged, calls = learning.Arena._judged, []
+    judged, calls = rounds.Arena._judged, []
 
     def interrupted(*arguments):
         calls.append(1)
@@ -480,7 +480,7 @@ def test_an_interrupt_keeps_the_best_kernel_so_far(table, monkeypatch):
             raise KeyboardInterrupt
         return judged(*arguments)
 
-    monkeypatch.setattr(learning.Arena, "_judged", interrupted)
+    monkeypatch.setattr(rounds.Arena, "_judged", interrupted)
     with pytest.warns(UserWarning, match="search for a kernel was interrupted"):
         model = KMPRegressor().fit(X, y)
     assert model.stop_reason_.startswith("interrupted")

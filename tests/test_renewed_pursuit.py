@@ -5,6 +5,7 @@ import pytest
 from given_matrices import assert_values_of_every_size, atoms_of
 from reference import to_nearest
 from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import scale
 from test_loss_pursuit import data
 
 from pursuit import CrossValidation, KMPClassifier
@@ -135,7 +136,8 @@ def test_several_classes_with_a_learned_kernel_are_fitted_under_the_margin_loss(
     model = KMPClassifier(max_support=20).fit(X[::2], y[::2])
     assert isinstance(model.loss_, JointMargin)
     assert model.score(X[1::2], y[1::2]) > 0.93
-    assert isinstance(KMPClassifier("rbf").fit(X[::4], y[::4]).loss_, Squared)
+    Z = scale(X[::4])
+    assert isinstance(KMPClassifier("rbf").fit(Z, y[::4]).loss_, Squared)
     two = KMPClassifier().fit(X[::4], y[::4] > 0)
     assert isinstance(two.loss_, Squared)
 

@@ -19,6 +19,10 @@ _AT_ONCE = 1 << 22
 # Least share of the largest weight of a metric: others are below the rounding of sums.
 _LEAST_WEIGHT = 1e-12
 
+# A column that deviates from its mean by less than this share of its largest value is
+# constant; the inverse of its deviation is at most the largest finite number.
+_CONSTANT, _LARGEST = 1e-10, 1e300
+
 
 def average_products(
     kernel: Kernel,
@@ -129,8 +133,3 @@ def column_scales(X: Any, weight: np.ndarray) -> np.ndarray:
 def _largest(X: Any, rows: np.ndarray) -> np.ndarray:
     largest = abs(X[rows]).max(axis=0)
     return np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
-
-
-# A column that deviates from its mean by less than this share of its largest value is
-# constant; the inverse of its deviation is at most the largest finite number.
-_CONSTANT, _LARGEST = 1e-10, 1e300

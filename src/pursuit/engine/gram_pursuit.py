@@ -127,7 +127,7 @@ class GramPursuit(Steps):
         """Take some steps; correlations are requested only at the start."""
         wanted, self._wanted = self._wanted, self._wanted[:0]
         if self._scores is not None:
-            self._step(self._scores, self.n_steps + _ROUND)
+            self.go(self.n_steps + _ROUND)
         return wanted
 
     def advance(
@@ -147,9 +147,10 @@ class GramPursuit(Steps):
         elif self._scores.best() < 0:
             self.stop_reason = "exhausted"
 
-    def _step(self, scores: Scores, stop: int) -> None:
-        """Take the steps up to ``stop``."""
-        problem, n = self.problem, self.n_steps
+    def go(self, stop: int) -> None:
+        """Take the steps up to ``stop``; the pursuit must have started."""
+        problem, n, scores = self.problem, self.n_steps, self._scores
+        assert scores is not None
         self.n_steps = _take_steps(
             *(n, min(stop, problem.max_steps), self._offset),
             *(self._G, self._D, self._A, self._rows, self._v),
@@ -158,6 +159,13 @@ class GramPursuit(Steps):
             *(self._S, self._R, self._roots, self._loads, self._h),
             *(self.chosen, self.gains, self.errors),
         )
+
+    def turn(self, correlations: np.ndarray) -> None:
+        """Continue with residuals of these correlations (T, M) with the atoms."""
+        assert self._scores is not None
+        self._scores.c[:] = correlations
+        nothing = np.zeros(self.atoms.n_atoms), np.zeros(len(correlations))
+        self._scores.move(*nothing)
 
     def held_out_values(self) -> Iterator[np.ndarray]:
         """Yield the values (T, n) on the held-out rows after each new step."""

@@ -146,15 +146,7 @@ class LossPursuit(Steps):
 
     def path(self) -> RefittedPath:
         """Return a copy of the path so far."""
-        n = self.n_steps
-        return RefittedPath(
-            atoms=self.chosen[:n].copy(),
-            coefs=tuple(self._coefs[: n + 1]),
-            errors=self.errors[: n + 1, 0] / self.problem.weight.sum(),
-            gains=self.gains[:n].copy(),
-            has_intercept=self.problem.fit_intercept,
-            stop_reason=self.stop_reason or "unfinished",
-        )
+        return self._refitted_path(self._coefs[: self.n_steps + 1])
 
     @staticmethod
     def state_bytes(n_rows: int, n_atoms: int, n_steps: int, n_targets: int = 1) -> int:

@@ -47,6 +47,14 @@ def is_renewal_due(n_steps: int, renewed_at: int) -> bool:
     return n_steps - renewed_at >= max(1.0, GROWTH * renewed_at)
 
 
+def next_renewal(renewed_at: int) -> int:
+    """Return the size at which a renewal after ``renewed_at`` steps is due."""
+    size = renewed_at + 1
+    while not is_renewal_due(size, renewed_at):
+        size += 1
+    return size
+
+
 class Basis:
     """Functions, and the same functions made orthonormal in a metric.
 

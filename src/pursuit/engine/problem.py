@@ -6,13 +6,13 @@ The path is the frozen record of these steps.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pursuit.losses import Loss, Squared
-from pursuit.path import OrthogonalPath, Path
+from pursuit.path import OrthogonalPath, Path, RefittedPath
 
 from .atoms import Atoms
 
@@ -172,6 +172,21 @@ class Steps(ABC):
             has_intercept=problem.fit_intercept,
             stop_reason=self.stop_reason or "unfinished",
             means=problem.means if problem.fit_intercept else None,
+        )
+
+    def _refitted_path(self, coefs: Iterable[np.ndarray]) -> RefittedPath:
+        """Return the path so far, of models with coefficients of their own.
+
+        ``coefs`` are those of sizes 0, 1, ..., each (T, size) after the constants.
+        """
+        n = self.n_steps
+        return RefittedPath(
+            atoms=self.chosen[:n].copy(),
+            coefs=tuple(coefs),
+            errors=self.errors[: n + 1, 0] / self.problem.weight.sum(),
+            gains=self.gains[:n].copy(),
+            has_intercept=self.problem.fit_intercept,
+            stop_reason=self.stop_reason or "unfinished",
         )
 
     def take_back(self, n_steps: int, reason: str) -> None:

@@ -20,7 +20,7 @@ from pursuit.path import RefittedPath
 
 from .atoms import Atoms
 from .gram_pursuit import GramPursuit, Weighted
-from .metric import enlarged, is_renewal_due
+from .metric import enlarged, next_renewal
 from .objective import Objective
 from .problem import Problem
 
@@ -57,7 +57,6 @@ class RenewedPursuit(GramPursuit):
         self._F = self._loads[: self._offset].T @ self._B[: self._offset]
         self._H = self._values.copy()
         self._loads_at: list[np.ndarray] = []
-        self._renewed_at = 0
         self._record(0)
 
     def _objective(self, rows: np.ndarray) -> Objective:
@@ -77,10 +76,8 @@ class RenewedPursuit(GramPursuit):
         if self._scores is None:
             wanted, self._wanted = self._wanted, self._wanted[:0]
             return wanted
-        before, stop = self.n_steps, self.n_steps + 1
-        while not is_renewal_due(stop, self._renewed_at):
-            stop += 1
-        self._step(self._scores, stop)
+        before = self.n_steps
+        self.go(next_renewal(before))
         if self.n_steps == before:
             return self._wanted
         self._follow(before)
@@ -94,10 +91,7 @@ class RenewedPursuit(GramPursuit):
         """Start the pursuit, or continue with the correlations of new targets."""
         if self._scores is not None and len(correlations):
             b = self._basis_size
-            np.subtract(
-                correlations, self._loads[:b].T @ self._P[:b], out=self._scores.c
-            )
-            self._scores.move(np.zeros(self.atoms.n_atoms), np.zeros(len(self._F)))
+            self.turn(correlations - self._loads[:b].T @ self._P[:b])
         super().advance(correlations, norms)
 
     def _follow(self, before: int) -> None:
@@ -133,7 +127,6 @@ class RenewedPursuit(GramPursuit):
             last, speed = new, faster
         self._loads[:b], self._F = loads.T, last
         self._H = loads @ self._Q[:b]
-        self._renewed_at = self.n_steps
         self._record(self.n_steps)
         return targets
 
@@ -154,17 +147,10 @@ class RenewedPursuit(GramPursuit):
 
     def path(self) -> RefittedPath:
         """Return a copy of the path so far."""
-        n, triangle = self.n_steps, self._triangle()
-        return RefittedPath(
-            atoms=self.chosen[:n].copy(),
-            coefs=tuple(
-                np.ascontiguousarray(_solved(triangle, loads).T)
-                for loads in self._loads_at[: n + 1]
-            ),
-            errors=self.errors[: n + 1, 0] / self.problem.weight.sum(),
-            gains=self.gains[:n].copy(),
-            has_intercept=self.problem.fit_intercept,
-            stop_reason=self.stop_reason or "unfinished",
+        triangle = self._triangle()
+        return self._refitted_path(
+            np.ascontiguousarray(_solved(triangle, loads).T)
+            for loads in self._loads_at[: self.n_steps + 1]
         )
 
     @staticmethod

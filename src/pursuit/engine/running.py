@@ -15,7 +15,7 @@ from .atoms import Atoms
 from .problem import Steps
 
 # Number of operations of each, from which on pursuits propose in threads.
-_MUCH_WORK = 3e5
+_MUCH_WORK = 1e6
 
 _VALUES = (
     "The functions of the dictionary (kernels on training points, columns, features …) "

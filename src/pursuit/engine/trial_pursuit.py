@@ -22,7 +22,7 @@ from pursuit.path import RefittedPath
 from .atoms import Atoms
 from .gram_pursuit import GramPursuit, Weighted
 from .loss_model import LossModel
-from .metric import is_renewal_due, parabola
+from .metric import next_renewal, parabola
 from .problem import Problem, Steps
 
 
@@ -45,22 +45,6 @@ def least_squares(problem: Problem) -> Problem:
     )
 
 
-class _Guide(GramPursuit):
-    """A pursuit by inner products whose residuals may be replaced."""
-
-    def go(self, stop: int) -> None:
-        """Take the steps up to ``stop``."""
-        assert self._scores is not None
-        self._step(self._scores, stop)
-
-    def turn(self, correlations: np.ndarray) -> None:
-        """Continue with atoms of these correlations (T, M) with the residuals."""
-        scores = self._scores
-        assert scores is not None
-        scores.c[:] = correlations
-        scores.move(np.zeros(self.atoms.n_atoms), np.zeros(len(correlations)))
-
-
 class TrialPursuit(Steps):
     """A pursuit in progress under any loss that is minimized now and then.
 
@@ -77,7 +61,7 @@ class TrialPursuit(Steps):
         super().__init__(atoms, problem)
         self.model = LossModel(problem)
         guide = least_squares(problem)
-        self._guide = _Guide(atoms, guide, gram)
+        self._guide = GramPursuit(atoms, guide, gram)
         self._curvature = problem.alpha / guide.alpha
         self._is_begun = False
         # Sizes at which the loss was minimized; coefficients and held-out values there.
@@ -101,10 +85,7 @@ class TrialPursuit(Steps):
         """Take some steps; return the vectors needed for the next."""
         if not self._is_begun:
             return self._guide.propose()
-        stop = self.n_steps + 1
-        while not is_renewal_due(stop, self.n_steps):
-            stop += 1
-        self._guide.go(stop)
+        self._guide.go(next_renewal(self.n_steps))
         if self._guide.n_steps > self.n_steps:
             self._follow(self._guide.n_steps)
         return self._weighted_residuals()
@@ -160,15 +141,8 @@ class TrialPursuit(Steps):
 
     def path(self) -> RefittedPath:
         """Return a copy of the path so far."""
-        n = self.n_steps
-        return RefittedPath(
-            atoms=self.chosen[:n].copy(),
-            coefs=tuple(self._coefs_of(size) for size in range(n + 1)),
-            errors=self.errors[: n + 1, 0] / self.problem.weight.sum(),
-            gains=self.gains[:n].copy(),
-            has_intercept=self.problem.fit_intercept,
-            stop_reason=self.stop_reason or "unfinished",
-        )
+        sizes = range(self.n_steps + 1)
+        return self._refitted_path(self._coefs_of(size) for size in sizes)
 
     def _coefs_of(self, size: int) -> np.ndarray:
         """Return the coefficients (T, size) of a model, and of its constant first."""

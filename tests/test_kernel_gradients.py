@@ -131,12 +131,12 @@ def test_a_common_offset_costs_no_digits():
 
 
 class _HalfRadial(Radial):
-    def _profile(self, D):
+    def profile(self, D):
         np.exp(-D, out=D)
 
 
 class _HalfProduct(DotProduct):
-    def _profile(self, G):
+    def profile(self, G):
         G += 1.0
 
 

@@ -212,7 +212,7 @@ class Callables(Dictionary):
     def _titled(self, functions: Any) -> list[tuple[str, Any]]:
         if isinstance(functions, Mapping):
             return [(str(name), function) for name, function in functions.items()]
-        titles = [getattr(f, "__name__", type(f).__name__) for f in functions]
+        titles = [_name(f) for f in functions]
         # Number functions that have the same name.
         return [
             (title if titles.count(title) == 1 else f"{title} {i}", function)
@@ -252,3 +252,9 @@ class Precomputed(Dictionary):
         n = sample.X.shape[1]
         numbers = sample.rows if self.is_kernel else np.arange(n)
         return [Columns(numbers, n, bool(self.is_kernel))]
+
+
+def _name(function: Any) -> str:
+    """Return the name of a function, also of one with some arguments set."""
+    function = getattr(function, "func", function)
+    return str(getattr(function, "__name__", type(function).__name__))

@@ -6,10 +6,10 @@ and multiplied, with each other and with positive numbers. A rule for gamma, as 
 ``Gaussian(gamma="median")``, becomes a number through ``k.bind(X)``, which returns a
 new kernel.
 
-A new kernel derives from `Kernel` and needs one method, ``_matrix(X, Y)``, called with
+A new kernel derives from `Kernel` and needs one method, ``values(X, Y)``, called with
 valid arrays. A function of the Euclidean distance derives from `Radial`, a function of
-the product x·z from `DotProduct`; these need ``_profile`` instead. A parameter for the
-width is called ``gamma``, and larger is narrower. With ``_slope``, the derivative of
+the product x·z from `DotProduct`; these need ``profile`` instead. A parameter for the
+width is called ``gamma``, and larger is narrower. With ``slope``, the derivative of
 the profile, such a kernel has gradients.
 
 Letters: n rows of X, m rows of Y, d features.

@@ -146,10 +146,10 @@ class Kernel(BaseEstimator):
     def _between(self, X: Any, Y: Any) -> Between:
         return Between(self, X, Y)
 
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+    def values(self, X: Any, Y: Any) -> np.ndarray:
         """Return a new array of k(x, z); X and Y are float64 arrays or CSR."""
         raise NotImplementedError(
-            f"{type(self).__name__} does not define _matrix(X, Y)."
+            f"{type(self).__name__} does not define values(X, Y)."
         )
 
     def _gradient(self, X: Any, Y: Any) -> Gradient:
@@ -161,7 +161,7 @@ class Kernel(BaseEstimator):
     def _diagonal(self, X: Any) -> np.ndarray:
         starts = range(0, X.shape[0], _DIAGONAL_BLOCK)
         blocks = (X[a : a + _DIAGONAL_BLOCK] for a in starts)
-        return np.concatenate([np.diagonal(self._matrix(B, B)) for B in blocks])
+        return np.concatenate([np.diagonal(self.values(B, B)) for B in blocks])
 
     def _check(self) -> None:
         """Raise a ValueError if a parameter is invalid."""
@@ -256,7 +256,7 @@ class Between:
         return out
 
     def _values(self, rows: Any, columns: Any) -> np.ndarray:
-        return self.kernel._matrix(self.X[rows], self.Y[columns])
+        return self.kernel.values(self.X[rows], self.Y[columns])
 
 
 class _Combination(Kernel):
@@ -385,7 +385,8 @@ class Constant(Kernel):
     def _gradient(self, X: Any, Y: Any) -> Gradient:
         return lambda W: np.zeros(X.shape)
 
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+    def values(self, X: Any, Y: Any) -> np.ndarray:
+        """Return k(x, z) for the rows of X and Y, (n, m)."""
         return np.full((X.shape[0], Y.shape[0]), float(self.value))
 
     def _check(self) -> None:

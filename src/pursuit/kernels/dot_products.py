@@ -15,54 +15,57 @@ from ._base import Gradient, Kernel, as_dense
 class DotProduct(Kernel):
     """A function of the product x·z."""
 
-    def _profile(self, G: np.ndarray) -> None:
+    def profile(self, G: np.ndarray) -> None:
         """Replace the products G by the values of the kernel, in place."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _profile(G).")
+        raise NotImplementedError(f"{type(self).__name__} does not define profile(G).")
 
-    def _slope(self, G: np.ndarray) -> None:
+    def slope(self, G: np.ndarray) -> None:
         """Replace the products G by the derivatives of the kernel there, in place."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _slope(G).")
+        raise NotImplementedError(f"{type(self).__name__} does not define slope(G).")
 
     @property
     def has_gradients(self) -> bool:  # type: ignore[override]
-        """Whether the kernel defines ``_slope``."""
-        return type(self)._slope is not DotProduct._slope
+        """Whether the kernel defines ``slope``."""
+        return type(self).slope is not DotProduct.slope
 
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+    def values(self, X: Any, Y: Any) -> np.ndarray:
+        """Return k(x, z) for the rows of X and Y, (n, m)."""
         G = safe_sparse_dot(X, Y.T, dense_output=True)
-        self._profile(G)
+        self.profile(G)
         return G
 
     def _gradient(self, X: Any, Y: Any) -> Gradient:
         S = safe_sparse_dot(X, Y.T, dense_output=True)
-        self._slope(S)
+        self.slope(S)
         return lambda W: np.asarray((S * W) @ Y)
 
     def _diagonal(self, X: Any) -> np.ndarray:
         G = row_norms(X, squared=True)
-        self._profile(G)
+        self.profile(G)
         return G
 
 
 class Linear(DotProduct):
     """k(x, z) = x·z."""
 
-    def _profile(self, G: np.ndarray) -> None:
+    def profile(self, G: np.ndarray) -> None:
         """Leave the products unchanged."""
 
-    def _slope(self, G: np.ndarray) -> None:
+    def slope(self, G: np.ndarray) -> None:
+        """Replace products G by the derivatives of the kernel, in place."""
         G[...] = 1.0
 
 
 class Cosine(Linear):
     """k(x, z) = x·z / (‖x‖ ‖z‖), and 0 if x or z is 0."""
 
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        return super()._matrix(_normalized(X), _normalized(Y))
+    def values(self, X: Any, Y: Any) -> np.ndarray:
+        """Return k(x, z) for the rows of X and Y, (n, m)."""
+        return super().values(_normalized(X), _normalized(Y))
 
     def _gradient(self, X: Any, Y: Any) -> Gradient:
         x, z = as_dense(_normalized(X)), _normalized(Y)
-        K, norms = super()._matrix(x, z), row_norms(X)
+        K, norms = super().values(x, z), row_norms(X)
         # The similarity to 0 is 0, on whatever side.
         scale = np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
 
@@ -103,10 +106,12 @@ class Polynomial(DotProduct):
         self.gamma = gamma
         self.coef0 = coef0
 
-    def _profile(self, G: np.ndarray) -> None:
+    def profile(self, G: np.ndarray) -> None:
+        """Replace products G by the values of the kernel, in place."""
         self._raise_to(G, self.degree)
 
-    def _slope(self, G: np.ndarray) -> None:
+    def slope(self, G: np.ndarray) -> None:
+        """Replace products G by the derivatives of the kernel, in place."""
         self._raise_to(G, self.degree - 1)
         G *= self.degree * float(self.gamma)
 
@@ -139,14 +144,16 @@ class Sigmoid(DotProduct):
         self.gamma = gamma
         self.coef0 = coef0
 
-    def _profile(self, G: np.ndarray) -> None:
+    def profile(self, G: np.ndarray) -> None:
+        """Replace products G by the values of the kernel, in place."""
         with np.errstate(over="ignore"):
             G *= float(self.gamma)
         G += self.coef0
         np.tanh(G, out=G)
 
-    def _slope(self, G: np.ndarray) -> None:
-        self._profile(G)
+    def slope(self, G: np.ndarray) -> None:
+        """Replace products G by the derivatives of the kernel, in place."""
+        self.profile(G)
         np.square(G, out=G)
         np.subtract(1.0, G, out=G)
         G *= float(self.gamma)

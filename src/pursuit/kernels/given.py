@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pursuit._parameters import is_word, positive_number
+from pursuit._parameters import did_you_mean, is_word, positive_number
 from pursuit._ranges import check_scale
 
 from ._base import Kernel, as_points
@@ -61,7 +61,8 @@ class FunctionKernel(Kernel):
             )
         return super().bind(X, sample_weight)
 
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+    def values(self, X: Any, Y: Any) -> np.ndarray:
+        """Return k(x, z) for the rows of X and Y, (n, m)."""
         if not self.accepts_sparse and (sparse.issparse(X) or sparse.issparse(Y)):
             raise ValueError(
                 f"The kernel {self._name()} does not take sparse points: pass "
@@ -159,7 +160,7 @@ def _check_known(name: str, parameter: str, others: tuple[str, ...]) -> None:
     listed = ", ".join(map(repr, known))
     raise ValueError(
         f"{parameter}={name!r} is unknown; the names are {listed}. A Kernel object or "
-        "a function k(X, Y) will do too."
+        f"a function k(X, Y) will do too.{did_you_mean(name, known)}"
     )
 
 

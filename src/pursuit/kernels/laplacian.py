@@ -66,13 +66,14 @@ class Laplacian(Kernel):
             return Between(self, X, Y)
         return LaplacianBetween(self, X, Y)
 
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+    def values(self, X: Any, Y: Any) -> np.ndarray:
+        """Return k(x, z) for the rows of X and Y, (n, m)."""
         D = absolute_distances(X, Y)
         exponentials(D, -float(self.gamma))
         return D
 
     def _gradient(self, X: Any, Y: Any) -> Gradient:
-        K = self._matrix(X, Y)
+        K = self.values(X, Y)
         K *= -float(self.gamma)
         # Copies, so that one compiled loop serves arrays of any kind.
         x, z = (np.array(as_dense(A), order="C") for A in (X, Y))

@@ -99,7 +99,8 @@ class InMetric(Kernel):
         left = self.mapped(X)
         return self.kernel.between(left, left if Y is X else self.mapped(Y))
 
-    def _matrix(self, X: Any, Y: Any) -> np.ndarray:
+    def values(self, X: Any, Y: Any) -> np.ndarray:
+        """Return k(x, z) for the rows of X and Y, (n, m)."""
         return self._between(X, Y).block()
 
     def _gradient(self, X: Any, Y: Any) -> Gradient:

@@ -25,23 +25,23 @@ class Radial(Kernel):
     are copied once and centered at their mean.
     """
 
-    def _profile(self, D: np.ndarray) -> None:
+    def profile(self, D: np.ndarray) -> None:
         """Replace the squared distances D by the values of the kernel, in place."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _profile(D).")
+        raise NotImplementedError(f"{type(self).__name__} does not define profile(D).")
 
-    def _slope(self, D: np.ndarray) -> None:
+    def slope(self, D: np.ndarray) -> None:
         """Replace the squared distances D by the derivatives of the kernel there."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _slope(D).")
+        raise NotImplementedError(f"{type(self).__name__} does not define slope(D).")
 
     @property
     def has_gradients(self) -> bool:  # type: ignore[override]
-        """Whether the kernel defines ``_slope``."""
-        return type(self)._slope is not Radial._slope
+        """Whether the kernel defines ``slope``."""
+        return type(self).slope is not Radial.slope
 
     def _gradient(self, X: Any, Y: Any) -> Gradient:
         left, right = paired_rows(X, Y)
         S = squared_distances(left, right, np.empty((len(left), len(right))))
-        self._slope(S)
+        self.slope(S)
         S *= 2.0
         # About the common center, where the difference below loses no digits.
         x, z = as_dense(left.points), right.points
@@ -68,7 +68,7 @@ class Radial(Kernel):
                 return whole(X)
             # One tile: no threads.
             D = points.squared_distances(X)
-            self._profile(D)
+            self.profile(D)
             return D
 
         return evaluate
@@ -87,7 +87,7 @@ class RadialBetween(TiledBetween):
 
     def _tile(self, x: Rows, z: Rows, buffer: np.ndarray) -> np.ndarray:
         D = squared_distances(x, z, buffer.reshape(len(x), len(z)))
-        self.kernel._profile(D)
+        self.kernel.profile(D)
         return D
 
 
@@ -105,11 +105,13 @@ class Gaussian(Radial):
     def __init__(self, gamma: float | str = "median") -> None:
         self.gamma = gamma
 
-    def _profile(self, D: np.ndarray) -> None:
+    def profile(self, D: np.ndarray) -> None:
+        """Replace squared distances D by the values of the kernel, in place."""
         exponentials(D, -float(self.gamma))
 
-    def _slope(self, D: np.ndarray) -> None:
-        self._profile(D)
+    def slope(self, D: np.ndarray) -> None:
+        """Replace squared distances D by the derivatives of the kernel, in place."""
+        self.profile(D)
         D *= -float(self.gamma)
 
 
@@ -128,12 +130,14 @@ class Matern(Radial):
         self.nu = nu
         self.gamma = gamma
 
-    def _profile(self, D: np.ndarray) -> None:
+    def profile(self, D: np.ndarray) -> None:
+        """Replace squared distances D by the values of the kernel, in place."""
         t = self._exponential(D)
         if self.nu > 0.5:
             D *= 1.0 + t + (t * t / 3.0 if self.nu == 2.5 else 0.0)
 
-    def _slope(self, D: np.ndarray) -> None:
+    def slope(self, D: np.ndarray) -> None:
+        """Replace squared distances D by the derivatives of the kernel, in place."""
         t = self._exponential(D)
         D *= -self.nu * float(self.gamma)
         if self.nu == 2.5:
@@ -164,14 +168,16 @@ class InverseMultiquadric(Radial):
     def __init__(self, gamma: float | str = "median") -> None:
         self.gamma = gamma
 
-    def _profile(self, D: np.ndarray) -> None:
+    def profile(self, D: np.ndarray) -> None:
+        """Replace squared distances D by the values of the kernel, in place."""
         with np.errstate(over="ignore"):
             D *= float(self.gamma)
         D += 1.0
         np.sqrt(D, out=D)
         np.reciprocal(D, out=D)
 
-    def _slope(self, D: np.ndarray) -> None:
-        self._profile(D)
+    def slope(self, D: np.ndarray) -> None:
+        """Replace squared distances D by the derivatives of the kernel, in place."""
+        self.profile(D)
         D **= 3
         D *= -0.5 * float(self.gamma)

@@ -37,6 +37,8 @@ ESTIMATORS = [KMPRegressor, KMPClassifier]
 # One width and one ridge: enough for all that is not about their choice.
 FIXED = {"gamma": 0.1, "alpha": 1e-3}
 FAST = {**FIXED, "selection": None, "max_support": 12}
+# The same for kernels that have their own width.
+OWN = {name: value for name, value in FAST.items() if name != "gamma"}
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +159,10 @@ def test_grid_search_and_pipeline(case):
         make_pipeline(StandardScaler(), make(**FAST)).set_params(),
         [
             {f"{step(make)}__gamma": [0.05, 0.5], f"{step(make)}__max_support": [3, 9]},
-            {f"{step(make)}__kernel": ["linear", Gaussian(0.3), gp.RBF(1.5)]},
+            {
+                f"{step(make)}__kernel": ["linear", Gaussian(0.3), gp.RBF(1.5)],
+                f"{step(make)}__gamma": ["cv"],
+            },
         ],
         cv=3,
         error_score="raise",
@@ -171,7 +176,7 @@ def step(make):
 
 
 def test_kernel_objects_parameters_can_be_searched(regression):
-    model = KMPRegressor(kernel=Gaussian(0.3), **FAST)
+    model = KMPRegressor(kernel=Gaussian(0.3), **OWN)
     assert model.get_params()["kernel__gamma"] == 0.3
     grid = GridSearchCV(model, {"kernel__gamma": [0.01, 0.1]}, cv=2).fit(*regression)
     assert grid.best_estimator_.gamma_ == grid.best_params_["kernel__gamma"]
@@ -281,7 +286,8 @@ def test_precomputed_in_cross_validation(regression):
 def test_kernels_in_every_form_are_the_same(regression, kernel):
     X, y = regression
     wanted = KMPRegressor("rbf", **FAST).fit(X, y)
-    model = KMPRegressor(kernel, **FAST).fit(X, y)
+    how = FAST if isinstance(kernel, str) else OWN
+    model = KMPRegressor(kernel, **how).fit(X, y)
     np.testing.assert_array_equal(model.support_, wanted.support_)
     np.testing.assert_allclose(model.predict(X), wanted.predict(X), atol=1e-8)
 
@@ -297,7 +303,7 @@ def test_other_kernels(case):
         lambda A, B: np.tanh(A @ np.triu(np.ones((A.shape[1], A.shape[1]))) @ B.T),
     ]
     for kernel in kernels:
-        model = make(kernel, **FAST).fit(X, y)
+        model = make(kernel, **(FAST if isinstance(kernel, str) else OWN)).fit(X, y)
         assert model.score(X, y) > 0.5
         assert np.all(np.isfinite(values(model, X)))
 

@@ -1,7 +1,10 @@
 """Bad input: a clear error that names what is wrong, or a correct model."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from naming import named
 from scipy import sparse
@@ -37,6 +40,8 @@ FAST = {
     "max_support": 8,
     "selection": CrossValidation(3),
 }
+# The same for kernels that have their own width.
+OWN = {name: value for name, value in FAST.items() if name != "gamma"}
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 3))
@@ -48,6 +53,7 @@ for array in (X, *Y.values()):
     array.setflags(write=False)
 
 both = pytest.mark.parametrize("make", ESTIMATORS)
+may_be_empty = pytest.mark.filterwarnings("ignore:The model has no support points")
 
 
 # -- parameters --------------------------------------------------------------------
@@ -186,7 +192,7 @@ def test_errors_of_components_list_every_choice(make, component):
 @both
 def test_sparse_points_for_a_process_kernel(make):
     with pytest.raises(ValueError, match=r"RBF.*does not take sparse.*toarray"):
-        make(**{**FAST, "kernel": RBF()}).fit(sparse.csr_array(X), Y[make])
+        make(**{**OWN, "kernel": RBF()}).fit(sparse.csr_array(X), Y[make])
 
 
 @both
@@ -408,6 +414,70 @@ def test_not_finite(make, value):
         model.predict(bad)
 
 
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame])
+def test_bad_values_are_told_with_their_columns_and_rows(form):
+    table = {"age": [20.0, np.nan, np.nan], "size": [1.0, 2.0, 3.0]}
+    for name, value, words in (
+        ("size", np.inf, r"infinity.*column 'size' \(row 2\)"),
+        ("age", 1.0, r"NaN: column 'age' \(row 2\)\. Fill.*SimpleImputer"),
+        (None, None, r"NaN: column 'age' \(row 1 and 1 more\)"),
+    ):
+        columns = {key: list(values) for key, values in table.items()}
+        if name == "size":
+            columns["age"] = [1.0, 2.0, 3.0]
+            columns[name][2] = value
+        elif name == "age":
+            columns[name][1] = value
+        with pytest.raises(ValueError, match=words):
+            KMPRegressor(**FAST).fit(form(columns), [1.0, 2.0, 3.0])
+    words = r"words.*column 'kind' \(row 1: 'car'\).*OneHotEncoder"
+    mixed = form({"size": [1.0, 2.0, 3.0], "kind": ["1", "car", "bus"]})
+    with pytest.raises(ValueError, match=words):
+        KMPRegressor(**FAST).fit(mixed, [1.0, 2.0, 3.0])
+
+
+def test_sparse_values_are_told_with_their_columns_too():
+    bad = sparse.csr_array(X.copy())
+    bad.data[4] = np.nan
+    row, column = (places[4] for places in bad.nonzero())
+    with pytest.raises(ValueError, match=rf"NaN: column {column} \(row {row}\)"):
+        KMPRegressor(**FAST).fit(bad, Y[KMPRegressor])
+
+
+@both
+@pytest.mark.parametrize("kernel", [Gaussian(), rbf_kernel, RBF()], ids=named)
+def test_a_width_beside_a_kernel_that_has_its_own_is_refused(make, kernel):
+    with pytest.raises(ValueError, match=r"gamma=0\.5.*its own parameters.*Gaussian"):
+        make(kernel, **FAST).fit(X, Y[make])
+
+
+@pytest.mark.parametrize(
+    "wrong, right",
+    [
+        ({"kernel": "rfb"}, "rbf"),
+        ({"loss": "logistik"}, "logistic"),
+        ({"selection": "CV"}, "cv"),
+        ({"method": "prefitting"}, "pre-fitting"),
+        ({"metric": "diag"}, "diagonal"),
+        ({"multiclass": "ovo"}, "ovr"),
+        ({"selection": MinimalBound("mld")}, "mdl"),
+    ],
+    ids=named,
+)
+def test_a_misspelt_word_is_recognized(wrong, right):
+    with pytest.raises(ValueError, match=f"Did you mean '{right}'"):
+        KMPClassifier(**{**OWN, **wrong}).fit(X, Y[KMPClassifier])
+
+
+@both
+def test_words_of_svc_are_told_what_to_use(make):
+    for words in ({"C": 1.0}, {"probability": True, "C": 2}, {"nu": 0.1}):
+        with pytest.raises(TypeError, match=r"has no parameter.*Moving from SVC"):
+            make(**words)
+    with pytest.raises(ValueError, match=r"'cache_size': max_memory.*Moving from SVC"):
+        make().set_params(cache_size=200)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_targets_not_finite(value):
     y = Y[KMPRegressor].copy()
@@ -425,7 +495,7 @@ def test_targets_not_finite(value):
         (X[:0], "0 sample"),
         (X[:, :0], "0 feature"),
         (X[:39], "inconsistent numbers of samples"),
-        ([["a", "b"]] * 40, "could not convert"),
+        ([["a", "b"]] * 40, r"words.*column 0 \(row 0: 'a'\).*OneHotEncoder"),
         (np.array([[object()]] * 40), "argument must be|convert"),
         (X + 1j, "Complex"),
     ],
@@ -480,6 +550,7 @@ def test_one_sample(selection):
         KMPClassifier(**how).fit([[1.0, 2.0]], ["yes"])
 
 
+@may_be_empty
 @pytest.mark.parametrize("selection", ["cv", "loo", "validation", None])
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_few_samples(selection, n):
@@ -490,6 +561,7 @@ def test_few_samples(selection, n):
     assert KMPClassifier(**how).fit(X[:n], labels).predict(X).shape == (40,)
 
 
+@may_be_empty
 def test_few_samples_by_default():
     for n in (1, 2, 3):
         model = KMPRegressor(kernel="rbf").fit(X[:n], Y[KMPRegressor][:n])
@@ -536,7 +608,7 @@ def test_all_rows_equal_by_default(make):
 @both
 @pytest.mark.parametrize("method", ["pre-fitting", "back-fitting", "basic"])
 def test_a_kernel_of_zeros(make, method):
-    how = {**FAST, "alpha": 0.0, "method": method, "selection": None}
+    how = {**OWN, "alpha": 0.0, "method": method, "selection": None}
     model = make(lambda A, B: np.zeros((len(A), len(B))), **how).fit(X, Y[make])
     assert model.n_support_ == 0
     assert model.stop_reason_.startswith("exhausted")
@@ -547,7 +619,7 @@ def test_some_kernel_columns_of_zeros():
     def kernel(A, B):
         return rbf_kernel(A, B, gamma=0.5) * (B[:, 0] > 0)
 
-    model = KMPRegressor(kernel, **{**FAST, "max_support": 40}).fit(X, Y[KMPRegressor])
+    model = KMPRegressor(kernel, **{**OWN, "max_support": 40}).fit(X, Y[KMPRegressor])
     assert np.all(X[model.support_, 0] > 0)
     assert np.all(np.isfinite(model.predict(X)))
 
@@ -644,7 +716,7 @@ def test_points_that_cannot_be_squared_are_told(make, how, form):
 )
 @pytest.mark.parametrize("factor", [1e-200, 1e200])
 def test_kernels_that_do_not_square_take_any_scale(make, how, factor):
-    how = {**FAST, "selection": None, **how}
+    how = {**OWN, "selection": None, **how}
     wanted = make(**how).fit(X, Y[make]).predict(X)
     found = make(**how).fit(factor * X, Y[make]).predict(factor * X)
     if make is KMPRegressor:
@@ -701,7 +773,7 @@ def test_a_feature_that_rules_the_distances_is_told():
     wide = X * np.array([1.0] * (X.shape[1] - 1) + [1e10])
     y = np.random.default_rng(0).standard_normal(len(X))
     for some in (wide, wide[:, -2:]):
-        with pytest.warns(UserWarning, match="One feature varies.*StandardScaler"):
+        with pytest.warns(UserWarning, match="no support.*hardly.*StandardScaler"):
             model = KMPRegressor(kernel="rbf").fit(some, y)
         assert model.n_support_ == 0
 
@@ -725,23 +797,52 @@ def test_weights_too_small_for_sums_are_told(make):
 )
 def test_functions_that_say_nothing_of_new_rows_are_warned_of(make, how):
     with pytest.warns(UserWarning, match="no support points.*smaller gamma or degree"):
-        model = make(**{**FAST, **how}).fit(X, Y[make])
+        model = make(**{**(OWN if "kernel" in how else FAST), **how}).fit(X, Y[make])
     assert model.n_support_ == 0
     assert len(model.path_) > 0
     assert model.stop_reason_.startswith("empty: without any point")
 
 
 @both
-def test_an_empty_model_of_noise_says_why_without_a_warning(make):
+def test_an_empty_model_is_never_silent(make):
     noise = np.random.default_rng(1).permutation(Y[make])
-    models = [
-        make(**{**FAST, "selection": selection}).fit(X, noise)
-        for selection in ("cv", "validation", "loo")
-    ]
-    assert any(model.n_support_ == 0 for model in models)
-    for model in models:
+    n_empty = 0
+    for selection in ("cv", "validation", "loo"):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            model = make(**{**FAST, "selection": selection}).fit(X, noise)
         is_empty = model.n_support_ == 0
         assert model.stop_reason_.startswith("empty") == is_empty
+        told = [str(warning.message) for warning in seen]
+        assert any("say nothing of the target" in text for text in told) == is_empty
+        n_empty += is_empty
+    assert n_empty
+
+
+def test_a_constant_target_is_no_reason_to_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KMPRegressor(**FAST).fit(X, np.ones(40))
+    assert model.n_support_ == 0
+    assert np.allclose(model.predict(X), 1.0)
+
+
+@both
+@pytest.mark.parametrize("scale", [300.0, 1e4, 1e6])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_features_that_drown_others_are_told(make, kernel, scale):
+    wide = pd.DataFrame(X, columns=["a", "b", "noise"])
+    wide["noise"] *= scale
+    words = r"hardly depend on the features 'a', 'b': feature 'noise'.*StandardScaler"
+    how = {**OWN, "max_support": 3}
+    with pytest.warns(UserWarning, match=words):
+        make(kernel, **how).fit(wide, Y[make])
+    # A learned kernel has scales of its own, and flags of rare events are no others.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(max_support=3, alpha=1e-3).fit(wide, Y[make])
+        wide["noise"] /= scale * 1000
+        make(kernel, **how).fit(wide, Y[make])
 
 
 # -- parameters that change after the fit ---------------------------------------------
@@ -801,7 +902,7 @@ def nothing(A, B):
 )
 def test_kernels_that_return_nonsense(make, kernel, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        make(kernel, **FAST).fit(X, Y[make])
+        make(kernel, **OWN).fit(X, Y[make])
 
 
 @both
@@ -810,13 +911,13 @@ def test_kernels_that_raise(make):
         raise ZeroDivisionError("inside the kernel")
 
     with pytest.raises(ZeroDivisionError, match="inside the kernel"):
-        make(broken, **FAST).fit(X, Y[make])
+        make(broken, **OWN).fit(X, Y[make])
 
 
 @both
 def test_kernels_with_the_wrong_arguments(make):
     with pytest.raises(TypeError, match="argument"):
-        make(lambda A: A, **FAST).fit(X, Y[make])
+        make(lambda A: A, **OWN).fit(X, Y[make])
 
 
 @both

@@ -135,7 +135,7 @@ ESTIMATORS = [
     KernelCentroidClassifier(),
     SparseKernelPCA(2),
     SparseKernelCCA(2, max_support=5),
-    KMPClassifier(gamma=1.0, alpha=1e-3, max_support=3, selection=None),
+    KMPClassifier("rbf", alpha=1e-3, max_support=3, selection=None),
 ]
 WRONG = [
     ("random_state", "foo", "random_state='foo' must be a whole number from 0"),

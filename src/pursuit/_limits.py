@@ -31,8 +31,10 @@ def budget(max_memory: Any) -> int:
     if max_memory is None:
         return _half_of_free()
     amount: Any = _parsed(max_memory) if isinstance(max_memory, str) else max_memory
-    if isinstance(amount, Real) and amount is not True and float(amount) >= 1:
-        return int(min(float(amount), 2.0**62))
+    # Compared as it is: whole numbers may be larger than any float.
+    is_number = isinstance(amount, Real) and amount is not True
+    if is_number and amount >= 1:
+        return int(amount) if amount < 2**62 else 2**62
     raise ValueError(
         f"max_memory={max_memory!r} is not an amount of memory: give a positive "
         "number of bytes, a text such as '1 GiB', or None."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -126,11 +128,23 @@ def check_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value!r} must be True or False.")
 
 
+def did_you_mean(value: Any, choices: Iterable[Any]) -> str:
+    """Return the question after a misspelt word, and before its space; else ''."""
+    if not isinstance(value, str):
+        return ""
+    words = [choice for choice in choices if isinstance(choice, str)]
+    found = get_close_matches(value.lower(), words, n=1, cutoff=0.6)
+    return f" Did you mean {found[0]!r}?" if found else ""
+
+
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Raise a ValueError that lists the choices unless ``value`` is one of them."""
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         listed = ", ".join(repr(c) for c in choices)
-        raise ValueError(f"{name}={value!r} is not known: choose one of {listed}.")
+        raise ValueError(
+            f"{name}={value!r} is not known: choose one of {listed}."
+            f"{did_you_mean(value, choices)}"
+        )
 
 
 def check_classes(classes: np.ndarray) -> None:

@@ -55,6 +55,7 @@ class Progress:
             self._bar.set_postfix({k: f"{v:.4g}" for k, v in figures.items()})
         elif self._plain:
             text = ", ".join(f"{k} {v:.4g}" for k, v in figures.items())
-            sys.stderr.write(f"\r{self._label}: {done}/{self._total} {text}")
+            of = "" if self._total is None else f"/{self._total}"
+            sys.stderr.write(f"\r{self._label}: {done}{of} {text}")
             sys.stderr.flush()
         self._shown = done

@@ -1,4 +1,4 @@
-"""Errors that name the successor of a removed parameter."""
+"""Errors that name the successor of a parameter that was removed, or is another's."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ class RemovedParameters(BaseEstimator):
     ----------
     _removed : dict from str to str
         Successor of each removed parameter, as it is written in a call.
+    _foreign : dict from str to str
+        What to use for each parameter that users know from other estimators.
+    _guide : str
+        Where these are explained.
     """
 
     _removed: ClassVar[Mapping[str, str]] = {}
+    _foreign: ClassVar[Mapping[str, str]] = {}
+    _guide: ClassVar[str] = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -67,11 +73,19 @@ def _message(
 
     A subclass may have a parameter of that name again.
     """
-    removed = [name for name in names if name in estimator._removed]
+    kind, removed, foreign = (
+        type(estimator).__name__,
+        estimator._removed,
+        estimator._foreign,
+    )
+    known, names = set(known), list(names)
     messages = [
-        f"{type(estimator).__name__} has no parameter {name!r} any more: use "
-        f"{estimator._removed[name]}."
-        for name in removed
-        if name not in known
+        f"{kind} has no parameter {name!r} any more: use {removed[name]}."
+        for name in names
+        if name in removed and name not in known
     ]
+    others = [name for name in names if name in foreign and name not in known]
+    messages += [f"{kind} has no parameter {n!r}: {foreign[n]}." for n in others]
+    if others:
+        messages.append(estimator._guide)
     return " ".join(messages) or None

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from ._parameters import is_number, is_whole, row_count
+from ._parameters import did_you_mean, is_number, is_whole, row_count
 
 __all__ = ["BackFitting", "Basic", "PreFitting", "Redrawn"]
 
@@ -135,6 +135,7 @@ def as_method(method: Any) -> Method:
         raise ValueError(
             f"method={method!r} is not known: choose one of {words}, or an object of "
             "pursuit.methods, such as PreFitting(refit_every=5)."
+            f"{did_you_mean(method, _METHODS)}"
         )
     method.check()
     return method

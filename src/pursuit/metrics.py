@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ._parameters import is_whole
+from ._parameters import did_you_mean, is_whole
 
 __all__ = ["Best", "Diagonal", "Full", "Given"]
 
@@ -149,6 +149,7 @@ def as_metric(metric: Any, is_learned: bool = True) -> Metric | None:
             f"metric={metric!r} is not known: choose one of {words} or None, an array "
             "of weights of the features, a positive semi-definite matrix, or an object "
             "of pursuit.metrics, such as Diagonal(n_rounds=3)."
+            f"{did_you_mean(metric, ['auto', *_METRICS])}"
         )
     metric.check()
     return metric

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pursuit._parameters import positive_number
+from pursuit._parameters import did_you_mean, positive_number
 
 from . import finite_class, mdl, vc
 from ._bound import BoundCurve
@@ -114,7 +114,10 @@ def check_rule(rule: BoundRule, is_class: bool, n_outputs: int) -> None:
     """Raise a ValueError unless the bound applies to such models."""
     if rule.kind not in KINDS:
         known = ", ".join(map(repr, KINDS))
-        raise ValueError(f"kind={rule.kind!r} is not known: choose one of {known}.")
+        raise ValueError(
+            f"kind={rule.kind!r} is not known: choose one of {known}."
+            f"{did_you_mean(rule.kind, KINDS)}"
+        )
     if rule.kind != "vc" and not is_class:
         raise ValueError(f"kind={rule.kind!r} is about classifiers: use 'vc'.")
     if rule.kind == "vc" and n_outputs > 1:

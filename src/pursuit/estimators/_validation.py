@@ -14,6 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from pursuit._parameters import check_classes, is_number, is_word
 from pursuit._ranges import LARGEST_TO_SQUARE, SMALLEST_TO_SQUARE
 
+from ._culprits import explained
+
 # -- inputs ------------------------------------------------------------------------
 
 
@@ -35,12 +37,21 @@ def validate_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     try:
         return validation.validate_data(estimator, X, *y, **how)
     except ValueError as error:
-        if how.get("reset", True) or not _is_of_other_width(estimator, X):
+        if not how.get("reset", True) and _is_of_other_width(estimator, X):
+            raise ValueError(
+                f"{error} X must be the kernel with all {estimator.n_features_in_} "
+                f"training points, or with the {estimator.n_support_} of support_ only."
+            ) from None
+        message = explained(X) if _is_about_values(error) else None
+        if message is None:
             raise
-        raise ValueError(
-            f"{error} X must be the kernel with all {estimator.n_features_in_} "
-            f"training points, or with the {estimator.n_support_} of support_ only."
-        ) from None
+        raise ValueError(message) from None
+
+
+def _is_about_values(error: ValueError) -> bool:
+    """Return whether scikit-learn refuses values of X, and not its shape."""
+    words = ("Input X contains", "could not convert", "Unable to convert")
+    return any(word in str(error) for word in words)
 
 
 def _is_of_other_width(estimator: Any, X: Any) -> bool:

@@ -20,6 +20,8 @@ from pursuit.kernels import InMetric, Kernel
 from pursuit.kernels.metric import mapped
 from pursuit.metrics import Best, Diagonal, Full
 
+from ._onnx import OnnxConvertible
+from ._saving import Saved
 from ._validation import check_sample_weight, validate_data
 from .kmp import KMPClassifier, KMPRegressor
 
@@ -27,7 +29,7 @@ _METRICS = {"best": Best, "diagonal": Diagonal, "full": Full}
 TASKS = ("auto", "classification", "regression")
 
 
-class LearnedMetric(TransformerMixin, BaseEstimator):
+class LearnedMetric(OnnxConvertible, TransformerMixin, Saved, BaseEstimator):
     """Transform points so that distances between them count what matters to y.
 
     The metric of a kernel matching pursuit is learned, as by

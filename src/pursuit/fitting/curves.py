@@ -6,6 +6,7 @@ of them share each pass.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -99,6 +100,41 @@ class Curve:
     def lowest(self) -> float:
         """The lowest error."""
         return float(self.mean.min())
+
+
+@dataclass(frozen=True)
+class HeldOutError:
+    """What held-out rows say of the chosen size.
+
+    Attributes
+    ----------
+    error : float
+        Mean error of the model, a negated score if there is a scorer.
+    standard_error : float or None
+        Its standard error over folds; None if there is one held-out part.
+    of_constant : float
+        Error of the model without points.
+    is_score : bool
+        Whether the errors are negated scores.
+    """
+
+    error: float
+    standard_error: float | None
+    of_constant: float
+    is_score: bool = False
+
+    @classmethod
+    def of(
+        cls, curves: Sequence[Curve], sizes: Sequence[int], has_folds: bool = True
+    ) -> HeldOutError:
+        """Return the errors at a size on each curve, summed over the curves."""
+        pairs = list(zip(curves, sizes, strict=True))
+        spreads = [float(curve.standard_error[n]) for curve, n in pairs]
+        return cls(
+            error=sum(float(curve.mean[n]) for curve, n in pairs),
+            standard_error=math.hypot(*spreads) if has_folds else None,
+            of_constant=sum(float(curve.mean[0]) for curve in curves),
+        )
 
 
 # -- one pursuit -------------------------------------------------------------------

@@ -23,7 +23,7 @@ from pursuit.engine.running import run
 from pursuit.functions import Functions
 from pursuit.path import Path
 
-from .curves import Watched
+from .curves import HeldOutError, Watched
 from .engines import Workbench
 from .learning import learn
 from .plan import Plan
@@ -65,6 +65,8 @@ class Fit:
         All trials of the search.
     stop_reason : str
         A key of :data:`REASONS`.
+    held_out : HeldOutError or None
+        What the rows, or the bound, that chose the size say of it.
     """
 
     dictionary: Functions
@@ -73,6 +75,7 @@ class Fit:
     sizes: list[int]
     trials: Sequence[Trial]
     stop_reason: str
+    held_out: HeldOutError | None = None
 
 
 def fit(plan: Plan, on_round: OnRound | None = None) -> Fit:
@@ -85,15 +88,19 @@ def fit(plan: Plan, on_round: OnRound | None = None) -> Fit:
     pursuits = _with_second_try(pursue) if has_searched else pursue()
     paths = [_ended_path(plan, choice, p.pursuit) for p in pursuits]
     sizes = choice.sizes or [len(path) for path in paths]
+    held_out = choice.held_out
     if plan.chooses_size_on_path:
         chosen = [chosen_size(plan, p) for p in pursuits]
-        sizes = [size for size, _ in chosen]
-        ends = [end for _, end in chosen]
+        sizes, curves = [size for size, _ in chosen], [curve for _, curve in chosen]
+        held_out = HeldOutError.of(curves, sizes, has_folds=False)
+        ends = [len(curve.mean) - 1 for curve in curves]
         paths = [_cut(path, n) for path, n in zip(paths, ends, strict=True)]
+    if held_out is not None:
+        held_out = replace(held_out, is_score=plan.score is not None)
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
     reason = _common_reason(paths, sizes)
     trials = [*plan.tried, *choice.trials]
-    return Fit(dictionary, choice.alpha, paths, sizes, trials, reason)
+    return Fit(dictionary, choice.alpha, paths, sizes, trials, reason, held_out)
 
 
 # -- the final pursuit -------------------------------------------------------------

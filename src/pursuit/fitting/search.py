@@ -28,7 +28,7 @@ from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 
-from .curves import Curve, separate_curves, shared_curves
+from .curves import Curve, HeldOutError, separate_curves, shared_curves
 from .engines import Workbench
 from .folds import enough_folds
 from .parts import enough_atoms, enough_rows
@@ -68,6 +68,8 @@ class Choice:
     bench : Workbench or None
         Inner products of all functions on all rows, if they were needed to choose the
         size and suit the final model too.
+    held_out : HeldOutError or None
+        Error of the best trial, at its size.
     """
 
     width: int
@@ -77,13 +79,16 @@ class Choice:
     trials: Sequence[Trial] = ()
     is_cut_short: bool = False
     bench: Workbench | None = None
+    held_out: HeldOutError | None = None
 
-    def sized_by(self, trial: Trial, tolerance: float | str) -> Choice:
+    def sized_by(self, trial: Trial, tolerance: float | str, n_folds: int) -> Choice:
         """Return the choice with the sizes, and the end of the paths, of a trial."""
+        sizes = [curve.best(tolerance) for curve in trial.curves]
         return replace(
             self,
             max_steps=max(1, *(len(curve.mean) - 1 for curve in trial.curves)),
-            sizes=[curve.best(tolerance) for curve in trial.curves],
+            sizes=sizes,
+            held_out=HeldOutError.of(trial.curves, sizes, n_folds > 1),
         )
 
 
@@ -110,8 +115,13 @@ def choose(plan: Plan) -> Choice:
     is_whole = part is plan
     if selection == "cv" and not is_whole and not is_cut_short:
         return _sized_by_all(plan, choice, best)
-    is_sized = selection == "cv" or (selection == "validation" and is_whole)
-    return choice.sized_by(best, tolerance) if is_sized else choice
+    if selection == "cv" or (selection == "validation" and is_whole):
+        return choice.sized_by(best, tolerance, len(part.folds))
+    if selection is None:
+        ends = [len(curve.mean) - 1 for curve in best.curves]
+        error = HeldOutError.of(best.curves, ends, len(part.folds) > 1)
+        return replace(choice, held_out=error)
+    return choice
 
 
 def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
@@ -137,12 +147,13 @@ def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
             "The choice of a size was interrupted; the one that was best in the search "
             "is used."
         )
-        return replace(choice, is_cut_short=True).sized_by(best, tolerance)
+        choice = replace(choice, is_cut_short=True)
+        return choice.sized_by(best, tolerance, len(plan.folds))
     trial = Trial(best.width, best.gamma, best.alpha, curves)
     choice = replace(choice, trials=[*choice.trials, trial])
     if bench.suits_model(problems[0]):
         choice = replace(choice, bench=bench)
-    return choice.sized_by(trial, tolerance)
+    return choice.sized_by(trial, tolerance, len(plan.folds))
 
 
 # -- a part of large data ----------------------------------------------------------

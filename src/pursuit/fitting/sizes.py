@@ -13,15 +13,15 @@ from .curves import Curve, Watched
 from .plan import Plan
 
 
-def chosen_size(plan: Plan, p: Watched) -> tuple[int, int]:
-    """Return the size chosen, and the one at which patience ended."""
+def chosen_size(plan: Plan, p: Watched) -> tuple[int, Curve]:
+    """Return the size chosen, and the errors until patience ended."""
     errors = _errors(plan, p)
     seen = plan.patience.length(errors)
-    if plan.selection.word == "bound":
-        return int(np.argmin(errors[:seen])), seen - 1
     # One path has no standard errors over folds.
     curve = Curve(errors[:seen], np.zeros(seen))
-    return curve.best(plan.selection.tolerance), seen - 1
+    if plan.selection.word == "bound":
+        return int(np.argmin(curve.mean)), curve
+    return curve.best(plan.selection.tolerance), curve
 
 
 def has_lost_patience(plan: Plan, p: Watched) -> bool:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pursuit._parameters import did_you_mean
+
 from ._base import Loss, MarginLoss
 from .classes import (
     Doom2,
@@ -95,6 +97,7 @@ def as_loss(loss: Any, is_class: bool) -> Loss:
             f"loss={loss!r} is not a loss for {kind}: choose one of {listed}, or pass "
             f"an instance of a subclass of pursuit.losses."
             f"{'MarginLoss' if is_class else 'Loss'}."
+            f"{did_you_mean(loss, names(is_class))}"
         )
     resolved.check_parameters()
     return resolved

@@ -99,7 +99,7 @@ class Hyperplanes:
 
         None if exact distances are faster.
         """
-        penalty = self.penalty / unit**2
+        penalty = self.penalty / unit / unit  # a square might overflow
         if self.n_components > 0 or not (
             _SMALLEST_PENALTY <= penalty <= _LARGEST_PENALTY
         ):

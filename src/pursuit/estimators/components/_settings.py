@@ -19,6 +19,7 @@ from pursuit._parameters import (
 from pursuit._removed import RemovedParameters
 from pursuit._rows import STRIDE, mixed, row_digests
 from pursuit.components.choosing import Choosing
+from pursuit.estimators._saving import Saved
 from pursuit.kernels import Kernel, as_kernel
 from pursuit.kernels.given import (
     TRIAL_ROWS,
@@ -32,7 +33,7 @@ SAMPLED_ROWS = 5000
 
 
 class SparseComponents(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, RemovedParameters
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, RemovedParameters
 ):
     """Transformer whose components lie in the span of a few training points."""
 

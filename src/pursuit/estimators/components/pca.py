@@ -33,6 +33,7 @@ from pursuit.components.choosing import (
 )
 from pursuit.components.preimages import has_preimages, preimages
 from pursuit.components.subspaces import Projection, SubspacePath
+from pursuit.estimators._onnx import OnnxConvertible
 from pursuit.estimators._validation import validate_data
 from pursuit.kernels import Kernel
 from pursuit.kernels._base import KernelOn
@@ -41,7 +42,7 @@ from pursuit.kernels.given import is_precomputed
 from ._settings import SparseComponents, bound_kernel, check_square_or_support
 
 
-class SparseKernelPCA(SparseComponents):
+class SparseKernelPCA(OnnxConvertible, SparseComponents):
     r"""Kernel principal components in the span of a few training points.
 
     Points are chosen greedily. Each captures as much as possible of the variance in

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._limits import Limits
 from pursuit.densities.points import Coordinates
+from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import validate_data
 
 
-class ScoredDensity(DensityMixin, BaseEstimator):
+class ScoredDensity(DensityMixin, Saved, BaseEstimator):
     """A density whose score is the mean of its log-densities.
 
     Subclasses define `_log_density`.

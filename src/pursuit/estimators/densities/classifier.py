@@ -30,6 +30,7 @@ from pursuit.densities.posteriors import (
     error_rate,
     log_posteriors,
 )
+from pursuit.estimators._saving import Saved
 from pursuit.estimators._splits import among, partition
 from pursuit.estimators._validation import (
     check_sample_weight,
@@ -113,7 +114,7 @@ class _TrainingRows:
         }
 
 
-class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, Saved, BaseEstimator):
     r"""Classifier by Bayes' rule with one density per class.
 
     .. math:: P(c|x) \propto \pi_c \, p_c(x)^{1/T}

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import probability
 from pursuit._quantiles import lower_quantile
+from pursuit.estimators._saving import Saved
 from pursuit.estimators._splits import among, partition
 from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.sample import framer
@@ -17,7 +18,7 @@ from pursuit.sample import framer
 from ._user_densities import check_density, fit_density, held_out_scores, scores
 
 
-class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):
+class DensityOutlierDetector(OutlierMixin, MetaEstimatorMixin, Saved, BaseEstimator):
     """Outlier detector by the log-density of any density estimator.
 
     The threshold is a quantile of the log-densities of left-out training rows, so that

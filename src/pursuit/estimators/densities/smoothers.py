@@ -13,6 +13,7 @@ from pursuit._parameters import check_classes, is_word
 from pursuit._ranges import check_squares
 from pursuit._removed import RemovedParameters
 from pursuit.densities.smoothing import ClassMeans, LeftOutRows, Smoother
+from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import (
     as_numbers,
     check_sample_weight,
@@ -30,7 +31,7 @@ LOO_MULTIPLES = tuple(2.0**e for e in range(-4, 11))
 _WIDTHS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 
-class _KernelEstimator(RemovedParameters):
+class _KernelEstimator(Saved, RemovedParameters):
     """Estimator of all training points with a kernel; takes sparse points."""
 
     _removed: ClassVar[dict[str, str]] = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils import check_array
+from sklearn.utils import check_array, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import is_word, whole_between
@@ -26,6 +27,8 @@ from pursuit.bounds.paths import (
     positions_of,
 )
 from pursuit.engine.problem import Steps
+from pursuit.estimators._onnx import OnnxConvertible
+from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.expansions import Expansion, values_of
 from pursuit.fitting import REASONS, fit
@@ -43,20 +46,27 @@ from pursuit.sample import Sample, framer
 from pursuit.selection import as_selection
 
 from .callbacks import CallbackSupport, StepReporter
-from .empty import tell_why_empty
 from .outputs import Outputs
 from .planning import drawn_seed, make_plan
 from .scoring import HeldOutScore, known_model, scorer_of
-from .settings import REMOVED, Settings, takes_kernel_matrix
+from .settings import (
+    REMOVED,
+    SVC_GUIDE,
+    SVC_WORDS,
+    Settings,
+    takes_kernel_matrix,
+)
+from .summary import Summary, size_reason, summary_of
+from .useless import tell_what_is_useless
 
 # Number of training rows over which importances are averaged.
 IMPORTANCE_ROWS = 1000
 
 
-class BaseKMP(CallbackSupport, RemovedParameters):
+class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
     """Base class of the regressor and the classifier."""
 
-    _removed = REMOVED
+    _removed, _foreign, _guide = REMOVED, SVC_WORDS, SVC_GUIDE
     _outputs: Outputs
 
     def __init__(
@@ -135,11 +145,12 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         is_shared: bool = True,
     ) -> None:
         """Fit a sample; ``y`` are its targets as scorers see them."""
+        start = time.perf_counter()
         score = self._score(settings, sample, outputs, y, is_shared)
         plan = make_plan(settings, sample, outputs.loss, score, groups, is_shared)
         reporter = self._reporter(plan, outputs, y)
         result = fit(plan, reporter)
-        tell_why_empty(result, sample)
+        tell_what_is_useless(result, sample)
         self._set(
             self._fitted_attributes(
                 plan,
@@ -153,8 +164,17 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         self.loss_ = outputs.loss
         self.selection_ = plan.selection.word
         self.stop_reason_ = REASONS[result.stop_reason]
+        self.size_reason_ = size_reason(
+            plan.selection,
+            result.sizes,
+            len(self.path_),
+            len(plan.folds),
+            result.stop_reason,
+        )
+        self._held_out = result.held_out
         self.search_ = [trial.as_dict() for trial in result.trials]
         self._importances = self._measured_importances(sample)
+        self._seconds = time.perf_counter() - start
         if reporter is not None:
             reporter.finish()
 
@@ -296,6 +316,27 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         for name, value in attributes.items():
             setattr(self, name, value)
 
+    def summary(self) -> Summary:
+        """Return what became of the fit, in a few lines.
+
+        Returns
+        -------
+        summary : Summary
+            To print, or for a notebook to show: the held-out error, what chose the
+            size and why the path ended, kernel, ridge, the features that matter most,
+            seconds.
+        """
+        check_is_fitted(self, "dual_coef_")
+        return summary_of(self)
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: scikit-learn's diagram and the summary."""
+        diagram = str(estimator_html_repr(self))
+        # While callbacks look at the steps of a fit, there is no summary yet.
+        if not hasattr(self, "size_reason_"):
+            return diagram
+        return f"{diagram}{self.summary()._repr_html_()}"
+
     # -- sizes ---------------------------------------------------------------------
 
     def truncate(self, n: int | None = None) -> Self:
@@ -329,6 +370,9 @@ class BaseKMP(CallbackSupport, RemovedParameters):
         model._set(_path_attributes(path, sizes, functions))
         if any(p.stop_reason == "truncated" for p in path.paths):
             model.stop_reason_ = REASONS["truncated"]
+        if n is not None:
+            model.size_reason_ = f"{n} steps: set by truncate"
+            model._held_out = None
         return model
 
     def staged_score(
@@ -521,6 +565,23 @@ class BaseKMP(CallbackSupport, RemovedParameters):
                 "functions of this model do not give."
             )
         return self._importances
+
+    @property
+    def held_out_error_(self) -> float | None:
+        """The error of the chosen size on held-out rows; None if nothing chose it.
+
+        The loss of the fit, averaged over rows (summed over outputs); the negated score
+        if there is a scorer, the bound if a bound chose the size. Where widths, ridges
+        and sizes were compared on the same rows it is a little optimistic.
+        """
+        check_is_fitted(self, "dual_coef_")
+        return None if self._held_out is None else self._held_out.error
+
+    @property
+    def held_out_standard_error_(self) -> float | None:
+        """The standard error of `held_out_error_` over folds; None without folds."""
+        check_is_fitted(self, "dual_coef_")
+        return None if self._held_out is None else self._held_out.standard_error
 
     @property
     def coef_(self) -> np.ndarray:

@@ -201,6 +201,12 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         How the size was chosen.
     stop_reason_ : str
         Why the path ends; for a model from ``truncate``, that it was cut.
+    size_reason_ : str
+        What chose the size on the path.
+    held_out_error_ : float or None
+        Error of that size on held-out rows; None if nothing chose it.
+    held_out_standard_error_ : float or None
+        Its standard error over folds.
     n_iter_ : int
         Number of steps on the path, ``len(path_)``.
     n_features_in_ : int

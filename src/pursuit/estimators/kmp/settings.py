@@ -78,6 +78,23 @@ REMOVED = {
 }
 
 
+# What takes the place of parameters of SVC and SVR, and where to read more.
+SVC_WORDS = {
+    "C": "the ridge alpha is large where C is small, and max_support limits the number "
+    "of points; by default held-out rows choose both",
+    "probability": "loss='logistic' gives predict_proba",
+    "epsilon": "there is no tube; loss='absolute' or 'huber' is as robust",
+    "nu": "max_support sets the number of points",
+    "shrinking": "leave it out",
+    "cache_size": "max_memory limits the memory of the whole fit",
+    "max_iter": "max_support limits the number of steps",
+    "decision_function_shape": "there is one function for each class; multiclass says "
+    "whether they share their points",
+    "break_ties": "leave it out; the class is always the one of the largest value",
+}
+SVC_GUIDE = "The page 'Moving from SVC and SVR' of the documentation has all of them."
+
+
 @dataclass(frozen=True, eq=False)
 class Settings:
     """The parameters of a KMP estimator that do not depend on the data.
@@ -256,6 +273,13 @@ def source_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the dictionary, or what is learned instead: attributes of `Settings`."""
     kernel, gamma = parameters["kernel"], parameters["gamma"]
     is_auto = is_word(kernel, "auto")
+    has_own_width = callable(kernel) and not isinstance(kernel, type)
+    if has_own_width and not is_word(gamma, "cv"):
+        raise ValueError(
+            f"gamma={gamma!r} is the width of a kernel given by name, but "
+            f"kernel={kernel!r} has its own parameters: set the width there, as in "
+            "Gaussian(gamma=0.5), and leave gamma at 'cv'."
+        )
     # Whoever names a kernel or its width means distances between rows as they are.
     metric = as_metric(parameters["metric"], is_auto and is_word(gamma, "cv"))
     if parameters["dictionary"] is not None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pursuit._parameters import check_classes
 from pursuit._ranges import check_scale, check_squares
 from pursuit.estimators._available import available_unless
+from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import class_codes, validate_data
 from pursuit.neighbors.models import NearestSubspace, Scores
 from pursuit.neighbors.neighborhoods import Find
@@ -33,7 +34,7 @@ from ._settings import (
 Answer = TypeVar("Answer", np.ndarray, Scores)
 
 
-class LocalSubspaceClassifier(ClassifierMixin, BaseEstimator):
+class LocalSubspaceClassifier(ClassifierMixin, Saved, BaseEstimator):
     """Classifier by the nearest local subspace.
 
     Subclasses define the subspaces in `_settings`.

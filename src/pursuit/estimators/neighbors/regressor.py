@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import whole_number
 from pursuit._ranges import check_scale, check_squares
+from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import as_numbers, validate_data
 from pursuit.neighbors.leave_one_out import Table, squared_error_table
 from pursuit.neighbors.models import Reconstruction
@@ -56,7 +57,7 @@ class Fitted:
     has_one_output: bool
 
 
-class HKNNRegressor(RegressorMixin, BaseEstimator):
+class HKNNRegressor(RegressorMixin, Saved, BaseEstimator):
     """Regression by the local hyperplane of the nearest neighbors.
 
     A point is reconstructed from its K nearest training points, and its target from

@@ -1,0 +1,5 @@
+"""Models in whole numbers, for devices without floating-point numbers."""
+
+from .program import FixedProgram
+
+__all__ = ["FixedProgram"]

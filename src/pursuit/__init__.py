@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SparseKernelCCA,
         SparseKernelPCA,
     )
+    from .files import load, save
     from .selection import (
         CrossValidation,
         FixedSize,
@@ -54,6 +55,8 @@ __all__ = [
     "SparseKernelPCA",
     "Validation",
     "__version__",
+    "load",
+    "save",
 ]
 
 _SELECTION = (
@@ -63,7 +66,9 @@ _SELECTION = (
     "MinimalBound",
     "Validation",
 )
-_ESTIMATORS = tuple(n for n in __all__ if n not in (*_SELECTION, "__version__"))
+_FILES = ("load", "save")
+_OTHERS = (*_SELECTION, *_FILES, "__version__")
+_ESTIMATORS = tuple(n for n in __all__ if n not in _OTHERS)
 
 _SUBMODULES = (
     "bounds",
@@ -72,6 +77,8 @@ _SUBMODULES = (
     "densities",
     "dictionaries",
     "estimators",
+    "export",
+    "files",
     "functions",
     "inspection",
     "kernels",
@@ -80,10 +87,13 @@ _SUBMODULES = (
     "metrics",
     "neighbors",
     "path",
+    "report",
     "sample",
     "selection",
 )
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {"estimators": _ESTIMATORS, "selection": _SELECTION}, _SUBMODULES
+    __name__,
+    {"estimators": _ESTIMATORS, "files": _FILES, "selection": _SELECTION},
+    _SUBMODULES,
 )

@@ -26,7 +26,7 @@ endif
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.stamp-demo ## KMP beside a tuned SVM: a table and a picture
+demo: $(VENV)/.stamp-demo ## from a CSV file to a report; then KMP beside a tuned SVM
 	@$(BIN)/pursuit demo $(DEMO_ARGS)
 
 reproduce: $(VENV)/.stamp-compare ## the papers' tables and figures, into docs/reproduction

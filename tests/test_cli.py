@@ -7,6 +7,8 @@ import pytest
 
 import pursuit
 from pursuit import cli, datasets, demo
+from pursuit.commands import demo as demo_command
+from pursuit.commands import info
 
 
 def with_demo(monkeypatch, run):
@@ -85,7 +87,7 @@ def test_info_names_versions_threads_and_data(capsys, monkeypatch, tmp_path):
 
 
 def test_info_says_what_is_not_installed(capsys, monkeypatch):
-    monkeypatch.setattr(cli, "OPTIONAL_PACKAGES", ("no-such-package",))
+    monkeypatch.setattr(info, "OPTIONAL_PACKAGES", ("no-such-package",))
     monkeypatch.delenv("PURSUIT_DATA", raising=False)
     assert cli.main(["info"]) == 0
     out = capsys.readouterr().out
@@ -111,9 +113,12 @@ def test_info_names_every_folder(capsys, monkeypatch, tmp_path):
 
 def test_demo_gets_its_options(monkeypatch, tmp_path):
     seen = []
-    monkeypatch.setattr(demo, "run", lambda output, quick: seen.append((output, quick)))
+    for place, name in ((demo_command, "tour"), (demo, "run")):
+        monkeypatch.setattr(
+            place, name, lambda output, quick: seen.append((output, quick))
+        )
     assert cli.main(["demo", "--quick", "--output", str(tmp_path)]) == 0
-    assert seen == [(tmp_path, True)]
+    assert seen == [(tmp_path, True)] * 2
 
 
 def test_an_unusable_folder_is_one_line(tmp_path, capsys):

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from pursuit import cli, demo
+from pursuit import demo
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -67,7 +67,7 @@ def test_without_matplotlib_the_table_is_printed(quick, monkeypatch, capsys, tmp
     comparisons, _ = quick
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setattr(demo, "tasks", lambda quick: [c.task for c in comparisons[:1]])
-    assert cli.main(["demo", "--quick", "--output", str(tmp_path)]) == 0
+    demo.run(tmp_path, quick=True)
     out = capsys.readouterr().out
     assert "breast cancer" in out
     assert "pursuit[plot]" in out

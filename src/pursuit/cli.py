@@ -1,24 +1,22 @@
 """The command ``pursuit``.
 
-A subcommand is one entry of ``COMMANDS``: its name, a summary, a function that adds
-its options to a parser, and a function that runs it. The latter returns nothing on
-success and raises ``OSError`` or ``CommandError`` for problems that the user can fix;
-such an error becomes one line and exit status 1. Wrong usage (``UsageError``, or what
-the parser refuses) is status 2, Ctrl-C status 130.
+A subcommand is one entry of ``COMMANDS``, made from a module of `pursuit.commands`.
+Problems that the user can fix (``OSError``, ``CommandError``) become one line and exit
+status 1. Wrong usage (``UsageError``, or what the parser refuses) is status 2, Ctrl-C
+status 130.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import platform
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import metadata
-from pathlib import Path
 
 from pursuit import __version__
+from pursuit._user_errors import CommandError, UsageError
+from pursuit.commands import demo, export, fit, info, predict, report
 
 __all__ = [
     "COMMANDS",
@@ -29,17 +27,6 @@ __all__ = [
     "main",
 ]
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
-OPTIONAL_PACKAGES = ("matplotlib", "tqdm", "pandas", "polars", "fastrvm")
-
-
-class CommandError(Exception):
-    """A problem that the user can fix; shown as one line, without a traceback."""
-
-
-class UsageError(CommandError):
-    """Arguments that the command cannot work with."""
-
 
 @dataclass(frozen=True)
 class Command:
@@ -49,6 +36,16 @@ class Command:
     summary: str
     configure: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], None]
+
+
+COMMANDS = (
+    Command("fit", fit.SUMMARY, fit.configure, fit.run),
+    Command("predict", predict.SUMMARY, predict.configure, predict.run),
+    Command("report", report.SUMMARY, report.configure, report.run),
+    Command("export", export.SUMMARY, export.configure, export.run),
+    Command("info", info.SUMMARY, info.configure, info.run),
+    Command("demo", demo.SUMMARY, demo.configure, demo.run),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -124,97 +121,3 @@ def _parser() -> argparse.ArgumentParser:
         command.configure(subparser)
         subparser.set_defaults(command=command)
     return parser
-
-
-def _configure_demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("build/demo"),
-        metavar="DIR",
-        help="folder of the picture (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="fewer rows and a smaller search, in a few seconds",
-    )
-
-
-def _run_demo(args: argparse.Namespace) -> None:
-    from pursuit import demo
-
-    demo.run(args.output, quick=args.quick)
-
-
-def _configure_info(parser: argparse.ArgumentParser) -> None:
-    """Add nothing: the command has no options."""
-
-
-def _run_info(args: argparse.Namespace) -> None:
-    for title, lines in (
-        ("versions", _versions()),
-        ("threads", _threads()),
-        ("data sets", _data_sets()),
-    ):
-        print(title)
-        for name, value in lines:
-            print(f"  {name:<14} {value}")
-
-
-def _versions() -> Iterator[tuple[str, str]]:
-    yield "pursuit", __version__
-    yield "python", f"{platform.python_version()} ({platform.platform()})"
-    for package in PACKAGES:
-        yield package, metadata.version(package)
-    for package in OPTIONAL_PACKAGES:
-        try:
-            yield package, metadata.version(package)
-        except metadata.PackageNotFoundError:
-            yield package, "not installed (optional)"
-
-
-def _threads() -> Iterator[tuple[str, str]]:
-    import joblib
-    import numba
-    import scipy.linalg  # noqa: F401  loads its BLAS, so that it is listed
-    import sklearn.utils  # noqa: F401  loads OpenMP
-    from threadpoolctl import threadpool_info
-
-    yield "cores", f"{joblib.cpu_count()} usable of {os.cpu_count()}"
-    yield "numba", f"{numba.config.NUMBA_NUM_THREADS} threads"
-    for pool in threadpool_info():
-        version = pool.get("version") or "version unknown"
-        yield (
-            pool["user_api"],
-            f"{pool['internal_api']} {version}, {pool['num_threads']} threads",
-        )
-
-
-def _data_sets() -> Iterator[tuple[str, str]]:
-    from pursuit import datasets
-
-    for folder in datasets.folders():
-        yield "looked for in", f"{folder}{'' if folder.is_dir() else ' (absent)'}"
-    if not os.environ.get("PURSUIT_DATA"):
-        yield "PURSUIT_DATA", "not set: may name another folder"
-    present = datasets.available()
-    yield "found", f"{len(present)} of {len(datasets.names())}"
-    if present:
-        yield "", ", ".join(present)
-
-
-COMMANDS = (
-    Command(
-        "demo",
-        "compare kernel matching pursuit with a tuned support vector machine",
-        _configure_demo,
-        _run_demo,
-    ),
-    Command(
-        "info",
-        "show versions, threads and where data sets are looked for",
-        _configure_info,
-        _run_info,
-    ),
-)

@@ -1,0 +1,271 @@
+"""``pursuit fit``: a table in, a model file and its error out."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pursuit._user_errors import TableError, UsageError
+
+from ._options import add_table_options, count, count_from_0, share
+from ._talk import bar, lines, size
+
+if TYPE_CHECKING:
+    from pursuit.tables import Scan, Source
+
+    from ._columns import Choices, Columns
+    from ._pipelines import Settings
+    from ._training import Data, Trained
+
+__all__ = ["SUMMARY", "configure", "run"]
+
+SUMMARY = "fit a model to a table, and measure it on rows held out"
+SUFFIX = ".pursuit"
+LOSSES = (
+    "auto",
+    "squared",
+    "logistic",
+    "margin",
+    "hinge",
+    "squared-hinge",
+    "exponential",
+    "squared-tanh",
+    "doom2",
+    "huber",
+    "absolute",
+    "quantile",
+    "poisson",
+)
+KERNELS = ("auto", "rbf", "laplacian", "poly", "linear")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("data", help="table: CSV, TSV or Parquet; - reads from a pipe")
+    parser.add_argument(
+        "--target", required=True, metavar="COLUMN", help="what to predict"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help=f"model file (default: the table's name with {SUFFIX})",
+    )
+    parser.add_argument(
+        "--task",
+        choices=("classification", "regression"),
+        help="what is predicted (default: told from the target)",
+    )
+    columns = parser.add_argument_group("columns")
+    for option, what in (
+        ("--ignore", "leave these out"),
+        ("--category", "these hold words, even if they look like numbers or text"),
+        ("--number", "these hold numbers, even if they count the rows"),
+    ):
+        columns.add_argument(
+            option, nargs="+", action="extend", default=[], metavar="COLUMN", help=what
+        )
+    columns.add_argument("--weights", metavar="COLUMN", help="weights of the rows")
+    _configure_model(parser.add_argument_group("model"))
+    add_table_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def _configure_model(group: Any) -> None:
+    group.add_argument(
+        "--points",
+        "--max-support",
+        dest="points",
+        type=count,
+        metavar="N",
+        help="keep at most N points (default: as many as help)",
+    )
+    group.add_argument(
+        "--proba",
+        action="store_true",
+        help="make probabilities of classes (the logistic loss)",
+    )
+    group.add_argument(
+        "--loss", choices=LOSSES, default="auto", help="what is minimized"
+    )
+    group.add_argument(
+        "--kernel", choices=KERNELS, default="auto", help="default: it is learned"
+    )
+    group.add_argument(
+        "--test-size",
+        type=share,
+        default=0.2,
+        metavar="SHARE",
+        help="share of the rows held out to measure the error (default: %(default)s)",
+    )
+    group.add_argument(
+        "--refit",
+        action="store_true",
+        help="after the error is measured, fit once more, to all rows",
+    )
+    group.add_argument(
+        "--random-state",
+        type=count_from_0,
+        default=0,
+        metavar="SEED",
+        help="default: 0",
+    )
+    group.add_argument(
+        "--max-memory",
+        metavar="AMOUNT",
+        help="such as '2 GiB' (default: half of what is free); if the rows need more, "
+        "some of them are drawn",
+    )
+    group.add_argument(
+        "--max-rows", type=count, metavar="N", help="draw N rows if there are more"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Fit a model, write it, and print what was measured."""
+    from ._columns import chosen_columns
+    from ._options import opened
+    from ._pipelines import importances
+    from ._said import said
+    from ._training import read, train
+
+    settings, choices = _settings(args), _choices(args)
+    source = opened(args)
+    _check_names(source, choices)
+    scan = _scanned(source, args)
+    columns = chosen_columns(source, scan, choices)
+    if args.proba and not columns.is_class:
+        raise UsageError("--proba: a regression has no probabilities")
+    data = read(source, scan, columns, settings, decimal=args.decimal, quiet=args.quiet)
+    trained, data = train(data, columns, settings, quiet=args.quiet)
+    path = args.output or _default_path(args.data)
+    shares = importances(trained.pipeline, trained.fields)
+    _save(path, trained, columns, data, shares)
+    if not args.quiet:
+        print(
+            lines(
+                [
+                    *said(source, scan, columns, data, trained, shares),
+                    *_after(path, args),
+                ]
+            )
+        )
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from pursuit._limits import budget
+
+    from ._pipelines import Settings
+
+    try:
+        budget(args.max_memory)
+    except ValueError:
+        raise UsageError(
+            f"--max-memory {args.max_memory}: not an amount of memory such as '2 GiB'"
+        ) from None
+    if args.proba and args.loss not in ("auto", "logistic"):
+        raise UsageError(
+            f"--proba: the loss {args.loss!r} gives no probabilities; leave --loss out"
+        )
+    return Settings(
+        kernel=args.kernel,
+        loss="logistic" if args.proba else args.loss,
+        max_support=args.points,
+        random_state=args.random_state,
+        max_memory=args.max_memory,
+        max_rows=args.max_rows,
+        test_size=args.test_size,
+        refit=args.refit,
+    )
+
+
+def _choices(args: argparse.Namespace) -> Choices:
+    from ._columns import Choices
+
+    return Choices(
+        args.target,
+        args.task,
+        tuple(args.ignore),
+        tuple(args.category),
+        tuple(args.number),
+        args.weights,
+    )
+
+
+def _check_names(source: Source, choices: Choices) -> None:
+    """Raise if columns are not there, before the whole file is read."""
+    from ._columns import found
+
+    if len(source.names) == 1:
+        raise TableError(
+            f"{source.path}: the only column is {source.names[0]!r}: a fit needs "
+            "another to predict from (is the delimiter another one? --delimiter)"
+        )
+    found(choices.target, source, "target")
+    if choices.weights is not None:
+        found(choices.weights, source, "column for --weights:")
+
+
+def _scanned(source: Source, args: argparse.Namespace) -> Scan:
+    from pursuit.tables import scan
+
+    with bar(None, "looking", quiet=args.quiet, unit="row") as advance:
+        seen = scan(source, args.decimal, seen=lambda block: advance(len(block)))
+    if not seen.n_rows:
+        raise TableError(f"{source.path}: there are no rows after the header")
+    return seen
+
+
+def _default_path(data: str) -> Path:
+    """Return the table's name with the suffix of model files, in this folder."""
+    stem = "model" if data == "-" else Path(data).name
+    while Path(stem).suffix:  # data.csv.gz has two
+        stem = Path(stem).stem
+    return Path(stem + SUFFIX)
+
+
+def _save(
+    path: Path,
+    trained: Trained,
+    columns: Columns,
+    data: Data,
+    shares: list[tuple[str, float]],
+) -> None:
+    from . import _model_files
+    from ._pipelines import known_words
+    from ._recipes import Facts, Recipe
+
+    facts = Facts(
+        columns.task,
+        data.n_rows,
+        len(data.rows),
+        trained.n_fitted,
+        trained.is_refitted,
+        trained.measured,
+        tuple((name, round(share, 6)) for name, share in shares),
+    )
+    words = known_words(trained.pipeline, trained.fields)
+    recipe = Recipe(
+        trained.fields,
+        columns.target,
+        words,
+        trained.split,
+        trained.fingerprint,
+        facts,
+    )
+    _model_files.save(trained.pipeline, path, recipe)
+
+
+def _after(path: Path, args: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return what was written, and what to do with it."""
+    file = shlex.quote(str(path))
+    data = "data.csv" if args.data == "-" else shlex.quote(args.data)
+    return [
+        ("written", f"{path} ({size(path.stat().st_size)})"),
+        ("next", f"pursuit predict {file} new.csv -o predictions.csv"),
+        ("next", f"pursuit report {file} {data}"),
+        ("next", f"pursuit export {file} --to c"),
+    ]

@@ -1,0 +1,266 @@
+"""``pursuit predict``: a model file and a table in, predictions out."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from pursuit._user_errors import CommandError, TableError, UsageError
+
+from ._options import add_table_options
+from ._talk import bar, counted, lines, note, one_line, percent, quoted, told_warnings
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pursuit.tables import Block, Source
+
+    from ._recipes import Recipe
+
+__all__ = ["SUMMARY", "check_columns", "configure", "read_block", "run"]
+
+SUMMARY = "predict the rows of a table"
+PREDICTION = "prediction"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("model", type=Path, help="model file, from `pursuit fit`")
+    parser.add_argument("data", help="table: CSV, TSV or Parquet; - reads from a pipe")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="CSV file of the predictions (default: the standard output)",
+    )
+    parser.add_argument(
+        "--proba", action="store_true", help="add the probability of each class"
+    )
+    parser.add_argument(
+        "--keep",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="copy these columns of the table, before the prediction",
+    )
+    add_table_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Predict a table, block by block."""
+    from . import _model_files
+    from ._columns import found
+    from ._options import opened
+
+    model, recipe = _model_files.load(args.model)
+    source = opened(args)
+    check_columns(source, recipe)
+    for name in args.keep:
+        found(name, source, "column for --keep:")
+    predictor = _Predictor(model, recipe, args)
+    _tell_extra(source, recipe, args)
+    with _output(args.output) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(predictor.header)
+        with bar(None, "predicting", quiet=args.quiet, unit="row") as advance:
+            for block in source.blocks(_wanted(source, recipe, args.keep)):
+                writer.writerows(predictor.lines(block, source.path))
+                advance(len(block))
+    predictor.tell()
+    if _is_file(args.output) and not args.quiet:
+        written = f"{args.output} ({counted(predictor.n_rows, 'row')})"
+        print(lines([("written", written)]))
+
+
+class _Predictor:
+    """Predicts blocks, and counts what deserves a note."""
+
+    def __init__(self, model: Any, recipe: Recipe, args: argparse.Namespace) -> None:
+        self._model, self._recipe, self._args = model, recipe, args
+        self._labels: Any = getattr(model, "classes_", None)
+        if args.proba:
+            _check_probabilities(model, args.model)
+        self._strange: Counter[str] = Counter()
+        self._example: dict[str, str] = {}
+        self._check = _Check(self._labels is not None)
+        self.n_rows = 0
+
+    @property
+    def header(self) -> list[str]:
+        """Names of the columns that are written."""
+        proba = [] if not self._args.proba else [f"p_{c}" for c in self._labels]
+        return [*self._args.keep, PREDICTION, *proba]
+
+    def lines(self, block: Block, path: str) -> Iterator[Sequence[Any]]:
+        """Return the lines of a block."""
+        X = read_block(block, self._recipe, path, self._args.decimal, self._see)
+        P, predicted = self._predict(
+            X, f"{path}: rows {block.rows[0]} to {block.rows[-1]}"
+        )
+        self.n_rows += len(block)
+        cells = block.columns.get(self._recipe.target_name)
+        if cells is not None:
+            self._check.see(predicted, cells, self._args.decimal)
+        columns = [block.columns[name] for name in self._args.keep]
+        columns.append(predicted.tolist())
+        if P is not None:
+            columns += [p.tolist() for p in P.T]
+        return zip(*columns, strict=True)
+
+    def _predict(self, X: np.ndarray, where: str) -> tuple[Any, Any]:
+        """Return probabilities, if asked for, and predictions."""
+        with told_warnings(quiet=self._args.quiet):
+            try:
+                if not self._args.proba:
+                    return None, self._model.predict(X)
+                P = self._model.predict_proba(X)
+            except ValueError as error:
+                raise CommandError(f"{where}: {one_line(error)}") from error
+        return P, self._labels[P.argmax(axis=1)]
+
+    def _see(self, name: str, words: Counter[str]) -> None:
+        """Count words that the model does not know."""
+        self._strange[name] += sum(words.values())
+        self._example.setdefault(name, next(iter(words)))
+
+    def tell(self) -> None:
+        """Say what was strange, and the error if the targets are known."""
+        quiet = self._args.quiet
+        for name, n in self._strange.items():
+            example = self._example[name]
+            note(
+                f"column {name!r}: {counted(n, 'row')} with words that the fit did not "
+                f"see, such as {example!r}",
+                quiet=quiet,
+            )
+        text = self._check.text
+        if text:
+            name = self._recipe.target_name
+            note(
+                f"{name!r} is in the table: {text}; rows of the fit may be among them",
+                quiet=quiet,
+            )
+
+
+class _Check:
+    """The error of predictions, summed over blocks."""
+
+    def __init__(self, is_class: bool) -> None:
+        self._is_class = is_class
+        self._n = 0
+        self._total = 0.0
+
+    def see(self, predicted: np.ndarray, cells: Any, decimal: str) -> None:
+        """Add a block; rows without a target do not count."""
+        import numpy as np
+
+        from pursuit.tables import numbers
+        from pursuit.tables.cells import words
+
+        if self._is_class and predicted.dtype.kind in "US":
+            pairs = zip(predicted.tolist(), words(cells), strict=True)
+            known = [(p, w) for p, w in pairs if w is not None]
+            self._n += len(known)
+            self._total += sum(p != w for p, w in known)
+            return
+        y, _ = numbers(cells, decimal)
+        is_known = np.isfinite(y)
+        y, predicted = y[is_known], predicted[is_known]
+        errors = predicted != y if self._is_class else (predicted - y) ** 2
+        self._n += len(y)
+        self._total += float(errors.sum())
+
+    @property
+    def text(self) -> str:
+        """What the error is, empty if no target was known."""
+        if not self._n:
+            return ""
+        mean = self._total / self._n
+        if self._is_class:
+            return f"{percent(mean)} of {self._n} rows misclassified"
+        return f"error {mean**0.5:.4g} (root mean square, {self._n} rows)"
+
+
+def read_block(
+    block: Block, recipe: Recipe, path: str, decimal: str, see: Any = None
+) -> np.ndarray:
+    """Return a block as the model takes it; unknown words are passed to ``see``."""
+    from pursuit.tables import Reader
+
+    rows = Reader(path, recipe.fields, decimal)(block)
+    if see is not None:
+        for name, words in rows.words.items():
+            known = set(recipe.words.get(name, ()))
+            strange = {i: w for i, w in enumerate(words) if w not in known}
+            if known and strange:
+                codes = Counter(rows.columns[name].tolist())
+                see(name, Counter({w: codes[i] for i, w in strange.items()}))
+    return rows.array(recipe.names)
+
+
+def check_columns(source: Source, recipe: Recipe) -> None:
+    """Raise if a table lacks columns that the model takes."""
+    if not recipe.fields:
+        raise CommandError(
+            "the model does not say which columns it takes: use it in Python"
+        )
+    missing = [name for name in recipe.names if name not in source.names]
+    if missing:
+        shown = quoted(missing[:6]) + (", ..." if len(missing) > 6 else "")
+        noun = "column" if len(missing) == 1 else "columns"
+        raise TableError(
+            f"{source.path}: the model needs the {noun} {shown}; the table has "
+            f"{quoted(source.names[:8])}{', ...' if len(source.names) > 8 else ''}"
+        )
+
+
+def _tell_extra(source: Source, recipe: Recipe, args: argparse.Namespace) -> None:
+    used = {*recipe.names, recipe.target_name, *args.keep}
+    extra = [name for name in source.names if name not in used]
+    if extra:
+        shown = quoted(extra[:6]) + (", ..." if len(extra) > 6 else "")
+        note(f"columns that the model does not use: {shown}", quiet=args.quiet)
+
+
+def _wanted(source: Source, recipe: Recipe, keep: Sequence[str]) -> list[str]:
+    wanted = [*recipe.names, *keep]
+    if recipe.target_name in source.names:
+        wanted.append(recipe.target_name)
+    return list(dict.fromkeys(wanted))
+
+
+def _check_probabilities(model: Any, path: Path) -> None:
+    if not hasattr(model, "predict_proba"):
+        raise UsageError(
+            f"--proba: the model {path} has no probabilities: fit it with "
+            "`pursuit fit --proba`"
+        )
+
+
+def _is_file(path: Path | None) -> bool:
+    return path is not None and str(path) != "-"
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[IO[str]]:
+    """Open the file for the predictions; it appears when all of them are there."""
+    if path is None or not _is_file(path):
+        yield sys.stdout
+        return
+    draft = path.with_name(path.name + ".part")
+    try:
+        with draft.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

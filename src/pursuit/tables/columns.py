@@ -1,0 +1,204 @@
+"""What each column of a table holds: numbers, words of a few kinds, dates or text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from .cells import Cells, days, numbers, too_large, words
+from .sources import Block, Source
+
+__all__ = ["MAX_WORDS", "Column", "Kind", "Scan", "scan"]
+
+# Number of different words up to which a column is a category.
+MAX_WORDS = 50
+# A few rows may each have a word of their own.
+_FEW_WORDS = 10
+# Number of different values that are remembered of a column.
+_REMEMBERED = 10_000
+# Share of numbers (or dates) from which on other cells are mistakes.
+_MOSTLY = 0.9
+# Number of rows from which on 1, 2, 3, ... are row numbers.
+_MANY_ROWS = 20
+
+
+class Kind(StrEnum):
+    """What a column holds."""
+
+    NUMBER = "number"
+    CATEGORY = "category"
+    DATE = "date"
+    TEXT = "text"
+    ROW_NUMBER = "row number"
+    EMPTY = "empty"
+
+
+@dataclass
+class Column:
+    """What was seen of a column, cell by cell.
+
+    Attributes
+    ----------
+    name : str
+    n_rows, n_numbers, n_dates, n_others : int
+        Rows, and cells that hold a number, a date, something else; the rest is missing.
+    values : set of float
+        Different numbers, up to `_REMEMBERED`.
+    words : Counter
+        Different cells that are no numbers, up to `_REMEMBERED`, with their counts.
+    other : tuple of int and str, optional
+        Row and text of the first cell that is no number.
+    undated : tuple of int and str, optional
+        Row and text of the first cell that is neither number nor date.
+    too_large : tuple of int and str, optional
+        Row and text of the first number that is too large to compute with.
+    is_whole : bool
+        Whether all numbers are whole.
+    is_counting : bool
+        Whether each row's number is that of the row before plus 1.
+    """
+
+    name: str
+    n_rows: int = 0
+    n_numbers: int = 0
+    n_dates: int = 0
+    n_others: int = 0
+    values: set[float] = field(default_factory=set)
+    words: Counter[str] = field(default_factory=Counter)
+    other: tuple[int, str] | None = None
+    undated: tuple[int, str] | None = None
+    too_large: tuple[int, str] | None = None
+    is_whole: bool = True
+    is_counting: bool = True
+    _last: float | None = None
+
+    @property
+    def n_present(self) -> int:
+        """The number of cells that are not missing."""
+        return self.n_numbers + self.n_dates + self.n_others
+
+    @property
+    def n_missing(self) -> int:
+        """The number of missing cells."""
+        return self.n_rows - self.n_present
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of different values, as far as they are remembered."""
+        return len(self.values) + len(self.words)
+
+    @property
+    def is_mostly_numbers(self) -> bool:
+        """Whether cells that hold no number are mistakes."""
+        return self.n_numbers >= _MOSTLY * self.n_present
+
+    @property
+    def is_mostly_dates(self) -> bool:
+        """Whether cells that hold no date are mistakes."""
+        return self.n_dates >= _MOSTLY * self.n_present
+
+    @property
+    def kind(self) -> Kind:
+        """What the column holds."""
+        if not self.n_present:
+            return Kind.EMPTY
+        if self.is_mostly_numbers:
+            is_long = self.n_rows >= _MANY_ROWS
+            return Kind.ROW_NUMBER if self.is_counting and is_long else Kind.NUMBER
+        if self.is_mostly_dates:
+            return Kind.DATE
+        few = min(MAX_WORDS, max(_FEW_WORDS, self.n_present // 2))
+        return Kind.CATEGORY if self.n_distinct <= few else Kind.TEXT
+
+    def see(self, cells: Cells, rows: Sequence[int], decimal: str) -> None:
+        """Take note of a block."""
+        values, wrong = numbers(cells, decimal)
+        self.n_rows += len(rows)
+        is_number = ~np.isnan(values)
+        self.n_numbers += int(is_number.sum())
+        self._see_numbers(values, cells, rows, is_number)
+        if len(wrong):
+            self.is_counting = False
+            self._see_others([str(cells[i]) for i in wrong], [rows[i] for i in wrong])
+
+    def _see_numbers(
+        self,
+        values: np.ndarray,
+        cells: Cells,
+        rows: Sequence[int],
+        is_number: np.ndarray,
+    ) -> None:
+        large = too_large(values)
+        if len(large) and self.too_large is None:
+            i = int(large[0])
+            self.too_large = rows[i], str(cells[i]).strip()
+        known = values[is_number]
+        self.is_counting = self.is_counting and self._continues(values)
+        self._last = float(values[-1])
+        self.is_whole = self.is_whole and bool((known == np.rint(known)).all())
+        if len(self.values) <= _REMEMBERED:
+            self.values.update(np.unique(known).tolist())
+
+    def _continues(self, values: np.ndarray) -> bool:
+        if self._last is not None:
+            values = np.concatenate([[self._last], values])
+        return bool((np.diff(values) == 1).all())
+
+    def _see_others(self, texts: list[str], rows: list[int]) -> None:
+        _, wrong = days(texts)
+        self.n_dates += len(texts) - len(wrong)
+        self.n_others += len(wrong)
+        if self.undated is None and len(wrong):
+            self.undated = rows[wrong[0]], texts[wrong[0]].strip()
+        if self.other is None:
+            self.other = rows[0], texts[0].strip()
+        if len(self.words) <= _REMEMBERED:
+            self.words.update(w for w in words(texts) if w is not None)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What all columns of a table hold.
+
+    Attributes
+    ----------
+    n_rows : int
+    columns : dict from str to Column
+    """
+
+    n_rows: int
+    columns: dict[str, Column]
+
+
+def scan(
+    source: Source,
+    decimal: str = ".",
+    columns: Sequence[str] | None = None,
+    seen: Callable[[Block], None] | None = None,
+) -> Scan:
+    """Look at every cell of a table.
+
+    Parameters
+    ----------
+    source : Source
+    decimal : str, default="."
+        Decimal point of the numbers.
+    columns : sequence of str, optional
+        Columns to look at; all by default.
+    seen : callable, optional
+        Called with every block.
+    """
+    names = source.names if columns is None else columns
+    found = {name: Column(name) for name in names}
+    n_rows = 0
+    for block in source.blocks(names):
+        for name, cells in block.columns.items():
+            found[name].see(cells, block.rows, decimal)
+        n_rows += len(block)
+        if seen is not None:
+            seen(block)
+    return Scan(n_rows, found)

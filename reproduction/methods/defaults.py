@@ -131,16 +131,16 @@ def fitted(
 ) -> Fit:
     """Fit a method and predict the test rows, with so many cores.
 
-    Seconds are those of the wall clock, because boosted trees and searches divide their
-    work among threads and processes. ``after`` is called between fit and prediction.
+    Seconds are those of the processor, of all threads, which leave out what else the
+    machine does. ``after`` is called between fit and prediction.
     """
     with warnings.catch_warnings(), threadpool_limits(cores):
         # Of folds that lack a rare class, and of arrays without column names.
         warnings.simplefilter("ignore")
         _warm_up(method, min(len(np.unique(p.y)), 3) if _is_class(p.y) else 0, cores)
-        start = time.perf_counter()
+        start = time.process_time()
         model = METHODS[method].fit(p.X, p.y, cores)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         after()
         return Fit(seconds, np.ravel(model.predict(p.X_test)), n_points(model))
 

@@ -20,6 +20,9 @@ REDUCED = [
     ("bench_losses", "--small --only choice --sets ripley", "ripley"),
     ("bench_losses", "--small --only calibration --sets ripley", "ripley"),
     ("bench_defaults", "--sets ripley --splits 1", "ripley"),
+    ("bench_export", "--points 10 --rows 300 --repeats 1", None),
+    ("bench_files", "200 --processes 1", None),
+    ("bench_round_trips", "--sets ripley --rows 60", "ripley"),
     ("bench_density", "--queries 20 --literal 1 --only product", "usps"),
 ]
 

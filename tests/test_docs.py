@@ -16,7 +16,10 @@ PAGES = sorted(
 NAMES = [path.stem for path in PAGES]
 # Each block of these pages can be copied by itself; elsewhere, one continues another.
 STAND_ALONE = ("components", "densities")
-PUBLIC = "bounds components datasets dictionaries functions kernels losses neighbors"
+PUBLIC = (
+    "bounds components datasets dictionaries export files functions kernels losses "
+    "neighbors report"
+)
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
 

@@ -13,7 +13,8 @@ from sklearn.base import is_classifier
 import pursuit
 from pursuit import methods, selection
 
-PUBLIC = [getattr(pursuit, name) for name in pursuit.__all__ if name[0] != "_"]
+NAMED = [getattr(pursuit, name) for name in pursuit.__all__]
+PUBLIC = [kind for kind in NAMED if inspect.isclass(kind)]
 ESTIMATORS = [kind for kind in PUBLIC if hasattr(kind, "fit")]
 # Classes whose parameters users set: estimators, and what these take.
 CLASSES = [

@@ -1,8 +1,8 @@
 """Fitted models in other languages: C, JavaScript, NumPy alone and ONNX.
 
 `formula_of` turns a fitted model, or a pipeline that ends in one, into a `Formula`:
-plain numbers and words. Each exporter writes a formula down in its language, and checks
-what it wrote against the model.
+plain numbers and words. Each exporter writes a formula down in its language. ONNX
+graphs are compared with the model, and C headers come with a bound of their error.
 """
 
 from typing import TYPE_CHECKING

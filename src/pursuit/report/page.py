@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._writing import write_whole
 from pursuit.export.javascript import script_source
 from pursuit.export.tree import inline_array, tree_of
 
@@ -158,13 +159,7 @@ class Report:
             The file.
         """
         path = Path(path)
-        text = self.html
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-        try:
-            unfinished.write_text(text, encoding="utf-8")
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_whole(path, self.html.encode("utf-8"))
         return path
 
     def _repr_html_(self) -> str:

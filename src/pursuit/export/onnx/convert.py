@@ -73,12 +73,7 @@ def register(kind: type) -> None:
 
 
 def register_all() -> None:
-    """Enter all estimators that have a graph in skl2onnx's registers.
-
-    skl2onnx finds them by itself where they stand alone, in pipelines and in searches.
-    Estimators that hold others, such as CalibratedClassifierCV and BaggingClassifier,
-    look these up in its registers: call this once before ``skl2onnx.to_onnx``.
-    """
+    """Enter all estimators that have a graph in skl2onnx's registers."""
     from pursuit.estimators import (
         KMPClassifier,
         KMPRegressor,

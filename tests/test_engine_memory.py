@@ -124,7 +124,7 @@ def test_by_moments(n_rows, n_atoms, n_targets, monkeypatch):
         return functions.evaluator(X[rows], np.float64)(slice(0, n_atoms))
 
     def make():
-        found = Moments(evaluate, n_atoms, 5, [problem])
+        found = Moments.on_rows(evaluate, n_atoms, 5, [problem])
         return MomentPursuit(atoms, problem, found, slice(None))
 
     problem = problem_of(np.empty((n_rows, n_atoms)), Y, 40, alpha=1e-2)

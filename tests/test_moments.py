@@ -32,7 +32,7 @@ METHODS = ("pre-fitting", "back-fitting")
 
 
 def moments_of(D, problems):
-    return Moments(lambda rows: D[rows].T, D.shape[1], D.shape[1], problems)
+    return Moments.on_rows(lambda rows: D[rows].T, D.shape[1], D.shape[1], problems)
 
 
 @pytest.fixture(autouse=True)

@@ -102,18 +102,71 @@ def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
     rounding on another machine, or in another number type, changes few of them.
     Without X, rows are identified by their index.
     """
-    key = int(seed).to_bytes(8, "little")
     if X is None:
+        key = int(seed).to_bytes(8, "little")
         return _digests((int(i).to_bytes(8, "little") for i in rows), key)
-    units = _units(X, rows)
-    rough, exact = (_digests(_contents(X, rows, u), key) for u in (units, None))
+    return completed(rough_digests(X, rows, seed, _units(X, rows)), X, rows, seed)
+
+
+def rough_digests(
+    X: Any, rows: np.ndarray, seed: int, units: np.ndarray
+) -> np.ndarray:
+    """Return the digests of rounded rows: :func:`row_digests` has their leading half.
+
+    ``units`` are those to which the columns are rounded, of :func:`units_of`.
+    """
+    return _digests(_contents(X, rows, units), int(seed).to_bytes(8, "little"))
+
+
+def completed(rough: np.ndarray, X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
+    """Return the digests of rows, given those of the rounded rows."""
+    exact = _digests(_contents(X, rows, None), int(seed).to_bytes(8, "little"))
+    return joined_halves(rough, exact)
+
+
+def joined_halves(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return numbers with the leading halves of two numbers, uint64."""
     half = np.uint64(32)
-    return (rough >> half << half) | (exact >> half)
+    return (first >> half << half) | (second >> half)
 
 
 def exact_digests(X: Any, rows: np.ndarray) -> np.ndarray:
     """Return a number for each of the rows, equal where all of their values are."""
     return _digests(_contents(X, rows, None))
+
+
+def content_numbers(X: Any, units: np.ndarray) -> np.ndarray:
+    """Return a pseudo-random number per row, equal for rows that round to the same.
+
+    Quick to compute, unlike digests, and the same for dense and sparse rows: a sum over
+    the entries that do not round to 0.
+    """
+    numbers = np.zeros(X.shape[0], dtype=np.uint64)
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        values = np.rint(X.data / units[X.indices])
+        parts = _entry_numbers(values, mixed((X.indices + 1).astype(np.uint64)))
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        np.add.at(numbers, rows, parts)
+        return mixed(numbers)
+    for j, unit in enumerate(units):
+        place = mixed(np.array([j + 1], dtype=np.uint64))
+        numbers += _entry_numbers(np.rint(X[:, j] / unit), place)
+    return mixed(numbers)
+
+
+def _entry_numbers(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+    parts = mixed(np.ascontiguousarray(values).view(np.uint64) ^ place)
+    return np.where(values == 0, np.uint64(0), parts)
+
+
+def target_numbers(Y: np.ndarray) -> np.ndarray:
+    """Return a pseudo-random number per column of targets (T, n), equal for equals."""
+    numbers = np.zeros(Y.shape[1], dtype=np.uint64)
+    for values in Y:
+        # Adding 0 makes one zero of both.
+        numbers = mixed(numbers * STRIDE ^ (values + 0.0).view(np.uint64))
+    return numbers
 
 
 @register_jitable
@@ -141,6 +194,11 @@ def _units(X: Any, rows: np.ndarray) -> np.ndarray:
             np.minimum(low, _flat(block.min(0))),
             np.maximum(high, _flat(block.max(0))),
         )
+    return units_of(low, high)
+
+
+def units_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the unit, a power of two, to which columns of these ranges are rounded."""
     # Halve first: the range may overflow.
     _, exponent = np.frexp(0.5 * high - 0.5 * low)
     return np.ldexp(1.0, np.maximum(exponent + 1 - _BITS, -1000))

@@ -69,6 +69,80 @@ class Products:
             sums=self.sums[which],
         )
 
+    def minus(self, means: np.ndarray) -> Products:
+        """Return the products of the targets minus a number (T,) for each."""
+        squares = self.targets - means * (2.0 * self.sums - means * self.total)
+        return replace(
+            self,
+            with_targets=self.with_targets - np.outer(means, self.with_constant),
+            targets=np.maximum(squares, 0.0),
+            sums=self.sums - means * self.total,
+        )
+
+
+@dataclass(eq=False)
+class Sums:
+    """Inner products as they are summed up over blocks of rows.
+
+    Attributes
+    ----------
+    atoms : ndarray of shape (M, M)
+        Products of the atoms, in the upper triangle.
+    with_sides : ndarray of shape (T + 1, M)
+        Products of targets, and of the constant, with the atoms.
+    targets, sums : ndarray of shape (T,)
+    total : float
+        As in :class:`Products`.
+    """
+
+    atoms: np.ndarray
+    with_sides: np.ndarray
+    targets: np.ndarray
+    sums: np.ndarray
+    total: float = 0.0
+
+    @classmethod
+    def empty(cls, n_atoms: int, n_targets: int) -> Sums:
+        """Return the sums over no rows."""
+        return cls(
+            np.zeros((n_atoms, n_atoms)),
+            np.zeros((n_targets + 1, n_atoms)),
+            np.zeros(n_targets),
+            np.zeros(n_targets),
+        )
+
+    def add(self, values: np.ndarray, Y: np.ndarray, w: np.ndarray) -> None:
+        """Add rows of weights ``w`` (n,), targets Y (T, n) and atoms (M, n)."""
+        root = np.sqrt(w)
+        values = np.multiply(values, root, dtype=np.float64)
+        sides = np.concatenate([Y * root, root[None]])
+        self.with_sides += sides @ values.T
+        add_products(self.atoms, 1.0, values)
+        self.targets += Y**2 @ w
+        self.sums += Y @ w
+        self.total += float(w.sum())
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.atoms + other.atoms,
+            self.with_sides + other.with_sides,
+            self.targets + other.targets,
+            self.sums + other.sums,
+            self.total + other.total,
+        )
+
+    def products(self) -> Products:
+        """Return the products; their matrix is the one summed up, completed in place."""
+        sides = self.with_sides
+        return Products(
+            mirrored(self.atoms), sides[:-1], sides[-1], self.targets, self.sums, self.total
+        )
+
+
+def rows_at_once(n_atoms: int, n_features: int) -> int:
+    """Return the number of rows in a block whose atoms are evaluated."""
+    return max(_LEAST_ROWS, _VALUES // max(n_atoms, n_features))
+
 
 def products(
     evaluate: EvaluateRows,
@@ -93,20 +167,12 @@ def products(
     show : callable, optional
         Called with the number of rows done after each block.
     """
-    G = np.zeros((n_atoms, n_atoms))
-    sides = np.concatenate([Y, np.ones((1, len(w)))])
-    with_sides = np.zeros((len(sides), n_atoms))
-    used = np.flatnonzero(w)
+    sums, used = Sums.empty(n_atoms, len(Y)), np.flatnonzero(w)
     for start in range(0, len(used), n_at_once):
         rows = used[start : start + n_at_once]
-        root = np.sqrt(w[rows])
-        values = np.multiply(evaluate(rows), root, dtype=np.float64)
-        with_sides += (sides[:, rows] * root) @ values.T
-        add_products(G, 1.0, values)
+        sums.add(evaluate(rows), Y[:, rows], w[rows])
         show(start + len(rows))
-    return Products(
-        mirrored(G), with_sides[:-1], with_sides[-1], Y**2 @ w, Y @ w, float(w.sum())
-    )
+    return sums.products()
 
 
 class Moments:
@@ -114,40 +180,51 @@ class Moments:
 
     Parameters
     ----------
-    evaluate : callable
-        Returns the values (M, n) of all atoms on given rows.
-    n_atoms : int
-    n_features : int
-        Number of features of a row.
-    problems : list of Problem
-        Problems that differ only in their targets.
-    verbose : int or bool
-        Whether to show a progress bar.
+    fitted, held_out : Products
+        Of the same atoms; if there is a constant, of targets minus their means over
+        the fitted rows.
     """
 
-    def __init__(
-        self,
+    def __init__(self, fitted: Products, held_out: Products) -> None:
+        self._fitted, self._held_out = fitted, held_out
+        self._none = np.empty((0, len(fitted.atoms)))
+
+    @classmethod
+    def on_rows(
+        cls,
         evaluate: EvaluateRows,
         n_atoms: int,
         n_features: int,
         problems: list[Problem],
         verbose: int | bool = 0,
-    ):
+    ) -> Moments:
+        """Return the inner products for problems that differ only in their targets.
+
+        Parameters
+        ----------
+        evaluate : callable
+            Returns the values (M, n) of all atoms on given rows.
+        n_atoms : int
+        n_features : int
+            Number of features of a row.
+        problems : list of Problem
+        verbose : int or bool
+            Whether to show a progress bar.
+        """
         first = problems[0]
         Y = np.concatenate([p.Y for p in problems])
         if first.fit_intercept:
             Y = Y - np.concatenate([p.means for p in problems])[:, None]
-        n_at_once = max(_LEAST_ROWS, _VALUES // max(n_atoms, n_features))
-        sizes = n_atoms, n_at_once
+        sizes = n_atoms, rows_at_once(n_atoms, n_features)
         n_fitted, n_held_out = (
             int(np.count_nonzero(w)) for w in (first.weight, first.held_out)
         )
         with Progress(n_fitted + n_held_out, "products", verbose, unit="row") as bar:
-            self._fitted = products(evaluate, *sizes, Y, first.weight, bar.show)
-            self._held_out = products(
+            fitted = products(evaluate, *sizes, Y, first.weight, bar.show)
+            held_out = products(
                 evaluate, *sizes, Y, first.held_out, lambda n: bar.show(n_fitted + n)
             )
-        self._none = np.empty((0, n_atoms))
+        return cls(fitted, held_out)
 
     def under(self, _: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the products of atoms, with nothing to subtract."""

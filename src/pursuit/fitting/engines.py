@@ -245,7 +245,7 @@ class Engines:
         def evaluate(rows: np.ndarray) -> np.ndarray:
             return dictionary.evaluator(X[rows], dtype)(slice(0, n_atoms))
 
-        moments = Moments(evaluate, n_atoms, X.shape[1], problems, self.verbose)
+        moments = Moments.on_rows(evaluate, n_atoms, X.shape[1], problems, self.verbose)
         ends = np.cumsum([0, *(len(p.Y) for p in problems)])
         return [
             MomentPursuit(atoms, p, moments, slice(i, j))

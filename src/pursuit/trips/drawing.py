@@ -1,0 +1,302 @@
+"""The second trip: rows that are drawn by their contents.
+
+Whether a row is held out, a candidate, or in the part on which settings are compared,
+depends on its contents and on the ranges of the columns only: neither the order of the
+rows nor their division into blocks matters, nor whether a row is repeated or has a
+weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from pursuit._rows import (
+    completed,
+    content_numbers,
+    joined_halves,
+    mixed,
+    rough_digests,
+    target_numbers,
+    units_of,
+)
+from pursuit.batches import Block
+from pursuit.kernels.metric import mapped
+
+from .blocks import CodedRows, Coding
+from .visits import Tally, Trip
+
+# At least this many rows of each class are in the part.
+_LEAST_OF_A_CLASS = 30
+
+_LAST = np.uint64(2**64 - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What of a row decides over its lot.
+
+    Attributes
+    ----------
+    units : ndarray of shape (d,)
+        To which columns are rounded.
+    scales : ndarray of shape (d,) or None
+        What columns are multiplied by, if their units must not matter.
+    seed : int
+    share : float
+        Share of the rows to hold out.
+    """
+
+    units: np.ndarray
+    scales: np.ndarray | None
+    seed: int
+    share: float
+
+    @classmethod
+    def of(
+        cls,
+        low: np.ndarray,
+        high: np.ndarray,
+        scales: np.ndarray | None,
+        seed: int,
+        share: float,
+    ) -> Contents:
+        """Return what decides, for columns of these ranges."""
+        if scales is not None:
+            low, high = low * scales, high * scales
+        return cls(units_of(low, high), scales, seed, share)
+
+    def numbers(self, X: Any) -> np.ndarray:
+        """Return a random number for each row, uint64."""
+        return mixed(content_numbers(mapped(X, self.scales), self.units) + self._key)
+
+    def are_held_out(self, X: Any) -> np.ndarray:
+        """Return whether each row is held out."""
+        if not self.share:
+            return np.zeros(X.shape[0], dtype=bool)
+        return self._are_held_out(self.numbers(X))
+
+    def _are_held_out(self, numbers: np.ndarray) -> np.ndarray:
+        return mixed(numbers) < np.uint64(self.share * 2.0**64)
+
+    @property
+    def _key(self) -> np.uint64:
+        return mixed(np.array([self.seed], dtype=np.uint64))[0]
+
+
+@dataclass(eq=False)
+class Lowest:
+    """Rows of the lowest numbers so far; equal rows are one, of their total weight.
+
+    Attributes
+    ----------
+    keys : ndarray of uint64 of shape (k,)
+        Their numbers, in order.
+    X : array or CSR of shape (k, d), or None
+    Y : ndarray of shape (T, k), or None
+    weight : ndarray of shape (k,)
+    labels : ndarray of int of shape (k,)
+        Their classes, 0 if there are none.
+    is_complete : bool
+        Whether no row was left out yet.
+    """
+
+    keys: np.ndarray
+    X: Any
+    Y: np.ndarray
+    weight: np.ndarray
+    labels: np.ndarray
+    is_complete: bool = True
+
+    @classmethod
+    def none(cls, n_outputs: int) -> Lowest:
+        """Return no rows."""
+        return cls(
+            keys=np.zeros(0, dtype=np.uint64),
+            X=None,
+            Y=np.zeros((n_outputs, 0)),
+            weight=np.zeros(0),
+            labels=np.zeros(0, dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def with_more(self, other: Lowest, n: int, n_of_class: int = 0) -> Lowest:
+        """Return the ``n`` lowest of both, and ``n_of_class`` of each class."""
+        if other.X is None:
+            complete = self.is_complete and other.is_complete
+            return replace(self, is_complete=complete)
+        if self.X is None:
+            X = other.X
+        elif sp.issparse(other.X):
+            X = sp.csr_array(sp.vstack([self.X, other.X]))
+        else:
+            X = np.concatenate([self.X, other.X])
+        keys = np.concatenate([self.keys, other.keys])
+        keys, first, where = np.unique(keys, return_index=True, return_inverse=True)
+        weight = np.bincount(where, np.concatenate([self.weight, other.weight]))
+        labels = np.concatenate([self.labels, other.labels])[first]
+        is_kept = np.arange(len(keys)) < n
+        if n_of_class:
+            is_kept |= _places(labels) < n_of_class
+        kept = np.flatnonzero(is_kept)
+        complete = self.is_complete and other.is_complete and len(kept) == len(keys)
+        return Lowest(
+            keys=keys[kept],
+            X=X[first[kept]],
+            Y=np.concatenate([self.Y, other.Y], axis=1)[:, first[kept]],
+            weight=weight[kept],
+            labels=labels[kept],
+            is_complete=complete,
+        )
+
+    def limits(self, n: int, n_of_class: int, n_classes: int) -> np.ndarray:
+        """Return the number above which a row of each class would not be kept."""
+        limits = np.full(n_classes, self.keys[n - 1] if len(self) >= n else _LAST)
+        for label in range(n_classes if n_of_class else 0):
+            own = self.keys[self.labels == label]
+            of_class = own[n_of_class - 1] if len(own) >= n_of_class else _LAST
+            limits[label] = max(limits[label], of_class)
+        return limits
+
+
+@dataclass(eq=False)
+class Drawn(Tally):
+    """Rows that were drawn so far.
+
+    Attributes
+    ----------
+    centers : Lowest
+        Candidates, in the order of their priority.
+    part : Lowest
+        Rows on which settings are compared, each with its targets.
+    n_outputs, n_centers, n_part, n_classes : int
+        How many rows, and of how many classes, are drawn.
+    """
+
+    n_rows: int
+    centers: Lowest
+    part: Lowest
+    n_centers: int
+    n_part: int
+    n_classes: int
+
+    def merged(self, other: Drawn) -> Drawn:
+        """Return the rows drawn from both."""
+        return replace(
+            self,
+            n_rows=self.n_rows + other.n_rows,
+            centers=self.centers.with_more(other.centers, self.n_centers),
+            part=self.part.with_more(other.part, self.n_part, self._of_class),
+        )
+
+    @property
+    def _of_class(self) -> int:
+        return _LEAST_OF_A_CLASS if self.n_classes > 1 else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Draw(Trip[Drawn]):
+    """Draw candidates, and a part of the rows.
+
+    Attributes
+    ----------
+    coding : Coding
+    contents : Contents
+        Held-out rows are no candidates.
+    n_centers, n_part : int
+    """
+
+    coding: Coding
+    contents: Contents
+    n_centers: int
+    n_part: int
+    name: ClassVar[str] = "draw"
+
+    def begin(self) -> Drawn:
+        """Return the tally of no rows."""
+        classes, n_outputs = self.coding.classes, self.coding.n_outputs
+        return Drawn(
+            n_rows=0,
+            centers=Lowest.none(n_outputs),
+            part=Lowest.none(n_outputs),
+            n_centers=self.n_centers,
+            n_part=self.n_part,
+            n_classes=1 if classes is None else len(classes),
+        )
+
+    def visit(self, tally: Drawn, block: Block) -> None:
+        """Add a block."""
+        if not len(block):
+            return
+        rows = self.coding.rows(block)
+        numbers = self.contents.numbers(rows.X)
+        found = replace(
+            self.begin(),
+            n_rows=len(block),
+            centers=self._centers(tally, rows, numbers),
+            part=self._part(tally, rows, numbers),
+        )
+        vars(tally).update(vars(tally.merged(found)))
+
+    def _centers(
+        self, tally: Drawn, rows: CodedRows, numbers: np.ndarray
+    ) -> Lowest:
+        """Return candidates among the rows, by the priorities that `fit` gives them."""
+        contents = self.contents
+        X, every = mapped(rows.X, contents.scales), np.arange(len(rows))
+        if contents.share:
+            every = every[~contents._are_held_out(numbers)]
+        rough = rough_digests(X, every, contents.seed, contents.units)
+        half, limit = np.uint64(32), tally.centers.limits(self.n_centers, 0, 1)[0]
+        near = rough >> half <= limit >> half
+        some = every[near]
+        keys = completed(rough[near], X, some, contents.seed)
+        return self._lowest(rows, some, keys, len(some) == len(every))
+
+    def _part(self, tally: Drawn, rows: CodedRows, numbers: np.ndarray) -> Lowest:
+        """Return rows for the part; rows that differ in their targets differ."""
+        targets = target_numbers(rows.Y)
+        keys = mixed(numbers ^ targets)
+        labels = _labels(rows)
+        limits = tally.part.limits(self.n_part, tally._of_class, tally.n_classes)
+        half = np.uint64(32)
+        some = np.flatnonzero(keys >> half <= limits[labels] >> half)
+        X = mapped(rows.X, self.contents.scales)
+        nothing = np.zeros(len(some), dtype=np.uint64)
+        # Rows that only round to the same differ in the second half.
+        exact = completed(nothing, X, some, self.contents.seed) << half
+        keys = joined_halves(keys[some], mixed(exact ^ targets[some]))
+        return self._lowest(rows, some, keys, len(some) == len(rows))
+
+    def _lowest(
+        self, rows: CodedRows, some: np.ndarray, keys: np.ndarray, is_complete: bool
+    ) -> Lowest:
+        return Lowest(
+            keys=keys,
+            X=rows.X[some],
+            Y=rows.Y[:, some],
+            weight=rows.counts[some],
+            labels=_labels(rows)[some],
+            is_complete=is_complete,
+        )
+
+
+def _labels(rows: CodedRows) -> np.ndarray:
+    if rows.codes is None:
+        return np.zeros(len(rows), dtype=np.int64)
+    return rows.codes
+
+
+def _places(labels: np.ndarray) -> np.ndarray:
+    """Return the place of each label among those equal to it, in order."""
+    order = np.argsort(labels, kind="stable")
+    ranked = labels[order]
+    starts = np.searchsorted(ranked, ranked)
+    places = np.empty(len(labels), dtype=np.int64)
+    places[order] = np.arange(len(labels)) - starts
+    return places

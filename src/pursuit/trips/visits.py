@@ -1,0 +1,211 @@
+"""Trips over rows: what is done with each block, and how blocks are visited.
+
+What a trip brings back is a *tally*. Tallies of different blocks are merged in any
+order, so that blocks may be visited one after the other or on many machines.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from pursuit._progress import Progress
+from pursuit.batches import Block, Rows
+
+from .checkpoint import Checkpoint
+
+# Blocks with fewer rows than this are joined before they are visited.
+_LEAST_ROWS = 4096
+
+
+class Tally(ABC):
+    """What a trip has found on the rows so far.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows visited, of any weight.
+    """
+
+    n_rows: int
+
+    @abstractmethod
+    def merged(self, other: Self) -> Self:
+        """Return what was found on the rows of both; neither changes."""
+
+
+T = TypeVar("T", bound=Tally)
+
+
+class Trip(ABC, Generic[T]):
+    """What is done with each block of rows. Trips can be pickled.
+
+    Attributes
+    ----------
+    name : str
+        What the progress bar, and a cluster's dashboard, call it.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def begin(self) -> T:
+        """Return the tally of no rows."""
+
+    @abstractmethod
+    def visit(self, tally: T, block: Block) -> None:
+        """Add a block to a tally; an invalid block raises and changes nothing."""
+
+
+class Visits(ABC):
+    """Rows that can be visited again and again."""
+
+    @abstractmethod
+    def total(self, trip: Trip[T]) -> T:
+        """Return what a trip over all rows brings back."""
+
+
+class LocalVisits(Visits):
+    """Visits to the blocks of a source, one after the other.
+
+    Parameters
+    ----------
+    rows : Rows
+    verbose : int or bool
+        Whether to show progress bars.
+    checkpoint : Checkpoint, optional
+        Where tallies are kept, so that a killed run can go on.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        verbose: int | bool = 0,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self._rows, self._verbose, self._checkpoint = rows, verbose, checkpoint
+        self._n_rows = rows.n_rows
+        self._n_trips = 0
+
+    def total(self, trip: Trip[T]) -> T:
+        """Return what a trip over all rows brings back."""
+        self._n_trips += 1
+        key = f"{self._n_trips} {trip.name}"
+        tally, n_blocks, is_complete = trip.begin(), 0, False
+        if self._checkpoint is not None:
+            tally, n_blocks, is_complete = self._checkpoint.resumed(key, tally)
+        if not is_complete:
+            n_blocks = self._go(trip, key, tally, n_blocks)
+            if self._checkpoint is not None:
+                self._checkpoint.save(key, tally, n_blocks, is_complete=True)
+        self._n_rows = tally.n_rows
+        return tally
+
+    def _go(self, trip: Trip[T], key: str, tally: T, n_blocks: int) -> int:
+        """Visit all blocks but the first ones; return how many there are."""
+
+        def keep(is_due: bool = True) -> None:
+            if self._checkpoint is not None and is_due:
+                self._checkpoint.save(key, tally, n_blocks)
+
+        bar = Progress(self._n_rows, trip.name, self._verbose, unit="row")
+        with bar as progress, held_interrupts() as is_interrupted:
+            progress.show(tally.n_rows)
+            blocks = joined(self._rows.blocks(n_blocks))
+            while True:
+                try:
+                    n_joined, block = next(blocks, (0, None))
+                except BaseException:
+                    # The rows cannot be read on, but the tally is whole.
+                    keep()
+                    raise
+                if block is None:
+                    return n_blocks
+                trip.visit(tally, block)
+                n_blocks += n_joined
+                progress.show(tally.n_rows)
+                if is_interrupted():
+                    keep()
+                    raise KeyboardInterrupt
+                keep(self._checkpoint is not None and self._checkpoint.is_due)
+
+
+@contextmanager
+def held_interrupts() -> Iterator[Any]:
+    """Hold Ctrl-C back, and yield a function that tells whether it was pressed.
+
+    A block is visited as a whole: half of one would spoil the tally. Pressed a second
+    time, it interrupts at once.
+    """
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):
+        yield lambda: False
+        return
+
+    def hold(number: int, frame: Any) -> None:
+        pressed.append(number)
+        if len(pressed) > 1:
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+def joined(blocks: Iterator[Block]) -> Iterator[tuple[int, Block]]:
+    """Yield blocks of enough rows, and how many blocks each was made of."""
+    small: list[Block] = []
+    for block in blocks:
+        small.append(block)
+        if sum(map(len, small)) >= _LEAST_ROWS:
+            yield len(small), _one(small)
+            small = []
+    if small:
+        yield len(small), _one(small)
+
+
+def _one(blocks: list[Block]) -> Block:
+    """Return several blocks as one; those that do not fit each other stay apart."""
+    first = blocks[0]
+    if len(blocks) == 1:
+        return first
+    if len({_kind(block) for block in blocks}) > 1:
+        odd = next(b for b in blocks if _kind(b) != _kind(first))
+        raise ValueError(
+            f"{odd.where}: this block has {_described(odd)}, but {first.where} has "
+            f"{_described(first)}: all blocks must have the same columns."
+        )
+    stack = sp.vstack if sp.issparse(first.X) else np.concatenate
+    X = stack([block.X for block in blocks])
+    return Block(
+        sp.csr_array(X) if sp.issparse(X) else X,
+        None if first.y is None else np.concatenate([b.y for b in blocks]),  # type: ignore[misc]
+        None if first.weight is None else np.concatenate([b.weight for b in blocks]),  # type: ignore[misc]
+        f"{first.where} to {blocks[-1].where}",
+    )
+
+
+def _kind(block: Block) -> tuple[Any, ...]:
+    y = None if block.y is None else block.y.shape[1:]
+    return block.X.shape[1:], sp.issparse(block.X), y, block.weight is None
+
+
+def _described(block: Block) -> str:
+    targets = "no targets" if block.y is None else f"y of shape {block.y.shape}"
+    weights = "no weights" if block.weight is None else "weights"
+    return f"X of shape {block.X.shape}, {targets} and {weights}"

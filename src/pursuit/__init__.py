@@ -71,6 +71,7 @@ _OTHERS = (*_SELECTION, *_FILES, "__version__")
 _ESTIMATORS = tuple(n for n in __all__ if n not in _OTHERS)
 
 _SUBMODULES = (
+    "batches",
     "bounds",
     "components",
     "datasets",

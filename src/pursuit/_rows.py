@@ -108,9 +108,7 @@ def row_digests(X: Any, rows: np.ndarray, seed: int) -> np.ndarray:
     return completed(rough_digests(X, rows, seed, _units(X, rows)), X, rows, seed)
 
 
-def rough_digests(
-    X: Any, rows: np.ndarray, seed: int, units: np.ndarray
-) -> np.ndarray:
+def rough_digests(X: Any, rows: np.ndarray, seed: int, units: np.ndarray) -> np.ndarray:
     """Return the digests of rounded rows: :func:`row_digests` has their leading half.
 
     ``units`` are those to which the columns are rounded, of :func:`units_of`.

@@ -12,7 +12,7 @@ from ._ranges import SMALLEST_WEIGHT
 from ._rows import distinct_rows, row_digests
 
 # Added to the seed of the folds, which is smaller, to get another seed for priorities.
-_PRIORITIES = 1 << 32
+PRIORITIES = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Sample:
         rows, sets = distinct_rows(contents, weight)
         # Unlike the digests of the folds: otherwise one fold would hold out all rows of
         # the lowest priorities.
-        order = np.argsort(row_digests(contents, rows, seed + _PRIORITIES))
+        order = np.argsort(row_digests(contents, rows, seed + PRIORITIES))
         rank = np.full(len(rows) + 1, -1, dtype=np.int64)
         rank[order] = np.arange(len(rows))
         return cls(

@@ -132,10 +132,15 @@ class Sums:
         )
 
     def products(self) -> Products:
-        """Return the products; their matrix is the one summed up, completed in place."""
+        """Return the products; the matrix of the atoms is completed in place."""
         sides = self.with_sides
         return Products(
-            mirrored(self.atoms), sides[:-1], sides[-1], self.targets, self.sums, self.total
+            mirrored(self.atoms),
+            sides[:-1],
+            sides[-1],
+            self.targets,
+            self.sums,
+            self.total,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pursuit.estimators.kmp import KMPClassifier, KMPRegressor
-from pursuit.estimators.kmp.base import _path_attributes
+from pursuit.estimators.kmp.attributes import path_attributes
 from pursuit.estimators.kmp.outputs import ClassOutputs, NumberOutputs
 from pursuit.expansions import Expansion
 from pursuit.fitting.curves import HeldOutError
@@ -94,7 +94,7 @@ def _read_path(fields: Fields) -> Attributes:
         raise fields.error("functions", "are not those of the path")
     n_outputs = sum(p.n_outputs for p in path.paths)
     intercept = fields.array("intercept", "f", n_outputs)
-    attributes = _path_attributes(path, sizes, functions)
+    attributes = path_attributes(path, sizes, functions)
     # As they were written: to solve for them again may round differently elsewhere.
     coef = fields.array("coef", "f", *attributes["dual_coef_"].shape)
     chosen = attributes["_expansion"].functions

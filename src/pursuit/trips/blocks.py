@@ -127,9 +127,7 @@ def checked(
         )
     weight = weight.astype(np.float64, copy=False)
     if not np.all((weight >= 0) & (weight < np.inf)):
-        raise ValueError(
-            f"{block.where}: weights must be finite numbers of 0 or more."
-        )
+        raise ValueError(f"{block.where}: weights must be finite numbers of 0 or more.")
     return X, y, weight
 
 

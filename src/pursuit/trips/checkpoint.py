@@ -81,7 +81,7 @@ class Checkpoint:
             "trips": self._entries,
         }
         text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        np.savez(content, **{"header": text}, **self._arrays)  # type: ignore[arg-type]
+        np.savez(content, header=text, **self._arrays)  # type: ignore[arg-type]
         try:
             write_whole(self._path, content.getvalue())
         except OSError as error:

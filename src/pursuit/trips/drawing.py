@@ -174,7 +174,7 @@ class Drawn(Tally):
         Candidates, in the order of their priority.
     part : Lowest
         Rows on which settings are compared, each with its targets.
-    n_outputs, n_centers, n_part, n_classes : int
+    n_centers, n_part, n_classes : int
         How many rows, and of how many classes, are drawn.
     """
 
@@ -208,11 +208,14 @@ class Draw(Trip[Drawn]):
     coding : Coding
     contents : Contents
         Held-out rows are no candidates.
+    center_seed : int
+        Seed of the priorities of candidates, which are those that `fit` gives them.
     n_centers, n_part : int
     """
 
     coding: Coding
     contents: Contents
+    center_seed: int
     n_centers: int
     n_part: int
     name: ClassVar[str] = "draw"
@@ -243,19 +246,17 @@ class Draw(Trip[Drawn]):
         )
         vars(tally).update(vars(tally.merged(found)))
 
-    def _centers(
-        self, tally: Drawn, rows: CodedRows, numbers: np.ndarray
-    ) -> Lowest:
-        """Return candidates among the rows, by the priorities that `fit` gives them."""
-        contents = self.contents
+    def _centers(self, tally: Drawn, rows: CodedRows, numbers: np.ndarray) -> Lowest:
+        """Return candidates among the rows, by their priorities."""
+        contents, seed = self.contents, self.center_seed
         X, every = mapped(rows.X, contents.scales), np.arange(len(rows))
         if contents.share:
             every = every[~contents._are_held_out(numbers)]
-        rough = rough_digests(X, every, contents.seed, contents.units)
+        rough = rough_digests(X, every, seed, contents.units)
         half, limit = np.uint64(32), tally.centers.limits(self.n_centers, 0, 1)[0]
         near = rough >> half <= limit >> half
         some = every[near]
-        keys = completed(rough[near], X, some, contents.seed)
+        keys = completed(rough[near], X, some, seed)
         return self._lowest(rows, some, keys, len(some) == len(every))
 
     def _part(self, tally: Drawn, rows: CodedRows, numbers: np.ndarray) -> Lowest:

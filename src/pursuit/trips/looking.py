@@ -66,7 +66,7 @@ class Looked(Tally):
             n_rows=self.n_rows + other.n_rows,
             n_used=self.n_used + other.n_used,
             low=np.minimum(self.low, _known(other.low)),
-            high=np.maximum(self.high, _known(other.high)),
+            high=np.maximum(_known(self.high), _known(other.high)),
             total=self.total + other.total,
             largest=max(self.largest, other.largest),
             is_single=self.is_single and other.is_single,
@@ -122,12 +122,12 @@ class Look(Trip[Looked]):
         width = None if tally.low is None else len(tally.low)
         X, y, weight = checked(block, width)
         found = self._look(X, y, weight, block.where)
-        if tally.low is not None and found.target_low is not None:
-            if len(found.target_low) != len(_known(tally.target_low)):
-                raise ValueError(
-                    f"{block.where}: y has {len(found.target_low)} columns, the rows "
-                    f"before had {len(_known(tally.target_low))}."
-                )
+        before, now = tally.target_low, found.target_low
+        if before is not None and now is not None and len(before) != len(now):
+            raise ValueError(
+                f"{block.where}: y has {len(now)} columns, the rows before had "
+                f"{len(before)}."
+            )
         try:
             merged = tally.merged(found)
         except (TypeError, np.exceptions.DTypePromotionError):

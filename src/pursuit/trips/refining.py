@@ -1,7 +1,7 @@
 r"""Further trips: coefficients under a loss, by Newton's method.
 
-The objective is :math:`\sum_i w_i L(y_i, f_i) + \alpha \lVert c \rVert^2`. A trip sums up
-its value, slope and curvature at given coefficients, halved as in
+The objective is :math:`\sum_i w_i L(y_i, f_i) + \alpha \lVert c \rVert^2`. A trip sums
+up its value, slope and curvature at given coefficients, halved as in
 :mod:`pursuit.engine.objective`; the next coefficients follow from these sums alone.
 """
 
@@ -80,6 +80,8 @@ class Slope(Trip[Sloped]):
     loss : Loss
     coef : ndarray of shape (T, b)
         Coefficients of the constant, if there is one, and of the functions.
+    outputs : slice
+        Outputs that are fitted.
     """
 
     coding: Coding
@@ -87,6 +89,7 @@ class Slope(Trip[Sloped]):
     functions: Functions
     loss: Loss
     coef: np.ndarray
+    outputs: slice
     name: ClassVar[str] = "loss"
 
     def begin(self) -> Sloped:
@@ -113,8 +116,9 @@ class Slope(Trip[Sloped]):
         if not len(block):
             return
         rows = self.coding.rows(block)
+        Y = np.ascontiguousarray(rows.Y[self.outputs])
         try:
-            self.loss.check_targets(rows.Y)
+            self.loss.check_targets(Y)
         except ValueError as error:
             raise ValueError(f"{block.where}: {error}") from None
         is_held_out = self.contents.are_held_out(rows.X)
@@ -123,7 +127,7 @@ class Slope(Trip[Sloped]):
             some = np.flatnonzero(which)
             for start in range(0, len(some), n_at_once):
                 few = some[start : start + n_at_once]
-                part = rows.X[few], rows.Y[:, few], rows.weight[few]
+                part = rows.X[few], Y[:, few], rows.weight[few]
                 self._add(tally, *part, is_fitted)
         tally.n_rows += len(block)
 

@@ -194,8 +194,8 @@ def _one(blocks: list[Block]) -> Block:
     X = stack([block.X for block in blocks])
     return Block(
         sp.csr_array(X) if sp.issparse(X) else X,
-        None if first.y is None else np.concatenate([b.y for b in blocks]),  # type: ignore[misc]
-        None if first.weight is None else np.concatenate([b.weight for b in blocks]),  # type: ignore[misc]
+        None if first.y is None else np.concatenate([b.y for b in blocks]),
+        None if first.weight is None else np.concatenate([b.weight for b in blocks]),
         f"{first.where} to {blocks[-1].where}",
     )
 

@@ -30,8 +30,8 @@ from pursuit.engine.problem import Steps
 from pursuit.estimators._onnx import OnnxConvertible
 from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import check_sample_weight, validate_data
-from pursuit.expansions import Expansion, values_of
-from pursuit.fitting import REASONS, fit
+from pursuit.expansions import values_of
+from pursuit.fitting import REASONS, Fit, fit
 from pursuit.fitting.plan import Plan
 from pursuit.functions import Functions
 from pursuit.gradients import column_scales, importances
@@ -41,10 +41,12 @@ from pursuit.losses import Loss, as_loss
 from pursuit.losses.laws import check_on_targets
 from pursuit.methods import as_method
 from pursuit.metrics import as_metric
-from pursuit.path import Path, SeparatePaths, join
+from pursuit.path import Path, join
 from pursuit.sample import Sample, framer
 from pursuit.selection import as_selection
 
+from .attributes import IMPORTANCE_ROWS, path_attributes, places_of
+from .batches import BatchFits
 from .callbacks import CallbackSupport, StepReporter
 from .outputs import Outputs
 from .planning import drawn_seed, make_plan
@@ -59,15 +61,13 @@ from .settings import (
 from .summary import Summary, size_reason, summary_of
 from .useless import tell_what_is_useless
 
-# Number of training rows over which importances are averaged.
-IMPORTANCE_ROWS = 1000
 
-
-class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
+class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
     """Base class of the regressor and the classifier."""
 
     _removed, _foreign, _guide = REMOVED, SVC_WORDS, SVC_GUIDE
     _outputs: Outputs
+    _is_batched = False
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
         y: np.ndarray,
         groups: Any,
         is_shared: bool = True,
-    ) -> None:
+    ) -> Fit:
         """Fit a sample; ``y`` are its targets as scorers see them."""
         start = time.perf_counter()
         score = self._score(settings, sample, outputs, y, is_shared)
@@ -177,6 +177,7 @@ class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
         self._seconds = time.perf_counter() - start
         if reporter is not None:
             reporter.finish()
+        return result
 
     def _measured_importances(self, sample: Sample) -> np.ndarray | None:
         """Return the importances of the features; None if gradients are not known."""
@@ -301,15 +302,16 @@ class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
     ) -> dict[str, Any]:
         """Return the attributes of a model on these paths."""
         path = join(paths)
-        functions = dictionary[_places(plan.grid.labels, path.support)]
+        functions = dictionary[places_of(plan.grid.labels, path.support)]
         return {
-            **_path_attributes(path, sizes, functions),
+            **path_attributes(path, sizes, functions),
             "alpha_": alpha,
             "gamma_": dictionary.gamma,
             "_outputs": outputs,
             "_was_matrix": self._takes_matrix,
             "_n_candidates": len(plan.grid.labels),
             "_n_rows": len(plan.sample),
+            "_is_batched": False,
         }
 
     def _set(self, attributes: dict[str, Any]) -> None:
@@ -367,7 +369,7 @@ class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
         model = copy.copy(self)
         sizes = [len(p) for p in path.paths]
         functions = self._functions_of(path.support)
-        model._set(_path_attributes(path, sizes, functions))
+        model._set(path_attributes(path, sizes, functions))
         if any(p.stop_reason == "truncated" for p in path.paths):
             model.stop_reason_ = REASONS["truncated"]
         if n is not None:
@@ -449,6 +451,11 @@ class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
             Bound at each size, and the size at which it is lowest.
         """
         check_is_fitted(self, "dual_coef_")
+        if self._is_batched:
+            raise ValueError(
+                "This model was fitted by batches, which do not say on which rows its "
+                "points lie: a bound needs a model fitted by fit(X, y)."
+            )
         is_class = is_classifier(self)
         if not is_class and not self._outputs.loss.is_identity_linked:
             raise ValueError(
@@ -594,7 +601,7 @@ class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def _functions_of(self, support: np.ndarray) -> Functions:
-        return self._path_functions[_places(self.path_.support, support)]
+        return self._path_functions[places_of(self.path_.support, support)]
 
     def _values(self, X: Any) -> np.ndarray:
         """Return f at the rows of X, shape (n, n_outputs)."""
@@ -659,32 +666,3 @@ class BaseKMP(OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.pairwise = takes_kernel_matrix(self.kernel, self.dictionary)
         return tags
-
-
-def _path_attributes(
-    path: Path | SeparatePaths, sizes: Sequence[int], functions: Functions
-) -> dict[str, Any]:
-    """Return the fitted attributes that a path, and a size on it, determine.
-
-    ``functions`` are those of the path, in the order of its support.
-    """
-    support, coef, intercept = path.coefficients(sizes)
-    is_all = np.array_equal(support, path.support)
-    chosen = functions if is_all else functions[_places(path.support, support)]
-    return {
-        "path_": path,
-        "n_iter_": len(path),
-        "support_": support,
-        "dual_coef_": coef,
-        "intercept_": intercept,
-        "n_support_": len(support),
-        "_sizes": list(sizes),
-        "_path_functions": functions,
-        "_expansion": Expansion(chosen, coef, intercept),
-    }
-
-
-def _places(labels: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the positions of wanted labels among all, which differ."""
-    order = np.argsort(labels)
-    return order[np.searchsorted(labels, wanted, sorter=order)]

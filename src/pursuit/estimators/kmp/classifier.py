@@ -17,6 +17,7 @@ from pursuit.estimators._validation import (
     class_codes,
     class_weights,
 )
+from pursuit.fitting import Fit
 from pursuit.losses import Logistic, is_named
 
 from .base import BaseKMP
@@ -311,6 +312,11 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         self : KMPClassifier
             The fitted model.
         """
+        self._fit(X, y, sample_weight, groups)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Fit:
+        """Fit the model, and return how it was found."""
         settings = self._settings()
         check_choice("multiclass", self.multiclass, ("shared", "ovr"))
         X, y = self._validated(X, y)
@@ -331,8 +337,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         more = {"counts": counts, "classes": self.classes_, "codes": codes}
         sample = self._sample(settings, X, Y, weight, loss, **more)
         outputs = ClassOutputs(self.classes_, loss)
-        self._pursue(settings, sample, outputs, y, groups, is_shared)
-        return self
+        return self._pursue(settings, sample, outputs, y, groups, is_shared)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the values of the fitted functions.

@@ -158,7 +158,7 @@ def _source(
         may_stay=metric is None or metric.may_stay or not metric.shapes,
         n_rounds=0 if metric is None else metric.n_rounds,
         alphas=_learning_alphas(sample, grid.dictionaries[0]),
-        ridge_of_loss=_loss_ridge(loss, sample),
+        ridge_of_loss=loss_ridge(loss, sample.Y, sample.weight),
     )
     return grid, learning
 
@@ -275,7 +275,7 @@ def _alphas(
     unit = sample.unit
     n_rows = float(sample.weight.sum()) / unit
     is_squared = loss.has_closed_form
-    scale *= _loss_ridge(loss, sample)
+    scale *= loss_ridge(loss, sample.Y, sample.weight)
     more = max(1.0, LEAST_RIDGE * n_rows / min(ALPHAS))
     alphas = [more * unit * scale * a for a in ALPHAS]
     # Large data are fitted by inner products, which need a larger ridge than trials.
@@ -284,14 +284,13 @@ def _alphas(
     return alphas, least if is_squared else alphas[0]
 
 
-def _loss_ridge(loss: Loss, sample: Sample) -> float:
+def loss_ridge(loss: Loss, Y: np.ndarray, weight: np.ndarray) -> float:
     """Return how many times larger than for the squared loss ridges are.
 
     A loss s times as curved needs a ridge s times as large for the same effect.
     """
     if loss.is_squared_distance:
         return 1.0
-    Y, weight = sample.Y, sample.weight
     F = np.broadcast_to(loss.start(Y, weight)[:, None], Y.shape)
     half = 0.5 * loss.weights(Y, np.array(F)).mean(axis=0)
     unit = float(max(lower_quantile(half, weight, 0.5), SMALLEST_POSITIVE))

@@ -15,6 +15,7 @@ from pursuit.estimators._validation import (
     check_target_scale,
     n_targets,
 )
+from pursuit.fitting import Fit
 from pursuit.losses import Poisson, is_named
 from pursuit.selection import is_bounded
 
@@ -241,6 +242,11 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         self : KMPRegressor
             The fitted model.
         """
+        self._fit(X, y, sample_weight, groups)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Fit:
+        """Fit the model, and return how it was found."""
         settings = self._settings()
         if not self._takes_several:
             self._check_one_target(y)
@@ -255,8 +261,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         loss = self._bound_loss(settings, Y, weight, is_joint=False)
         sample = self._sample(settings, X, Y, weight, loss)
         outputs = NumberOutputs(loss, is_single=np.ndim(y) == 1)
-        self._pursue(settings, sample, outputs, y, groups)
-        return self
+        return self._pursue(settings, sample, outputs, y, groups)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets.

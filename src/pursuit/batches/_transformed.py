@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class TransformedRows(Rows):
             )
         spans = (Span(block.where, 1, len(block)),)
         checked = checked_block(X, block.y, block.weight, spans, self.feature_names)
-        return Block(checked.X, checked.y, checked.weight, block.where)
+        return replace(checked, where=block.where)
 
     def _input(self, X: Any) -> Any:
         """Return the features as the transformer knows them: with names, or without."""

@@ -85,7 +85,7 @@ class Rows(ABC):
         better, it depends on names, number and some rows of the first block.
         """
         first = next(iter(self.blocks()), None)
-        return self._printed(() if first is None else contents(first))
+        return self._printed(() if first is None else (len(first), *contents(first)))
 
     def through(self, transformer: Any) -> Rows:
         """Return these rows with their features transformed, block by block.
@@ -100,6 +100,14 @@ class Rows(ABC):
         from ._transformed import TransformedRows
 
         return TransformedRows(self, transformer)
+
+    def __repr__(self) -> str:
+        known = [] if self.n_rows is None else [f"n_rows={self.n_rows}"]
+        if self.feature_names:
+            first = self.feature_names[:3]
+            more = ", ..." * (len(self.feature_names) > 3)
+            known.append(f"feature_names=({', '.join(first)}{more})")
+        return f"{type(self).__name__}({', '.join(known)})"
 
     def _printed(self, parts: Any) -> str:
         """Return the digest of what identifies the rows, beside their names."""

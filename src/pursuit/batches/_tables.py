@@ -178,7 +178,6 @@ class TableRows(Rows):
     def _block(self, pieces: list[Batch]) -> Block:
         batches, spans = [b for b, _ in pieces], tuple(s for _, s in pieces)
         columns = self.columns
-        y = [_targets(batch, columns) for batch in batches] if columns.targets else None
         weight = None if columns.weight is None else _matrix(batches, [columns.weight])
         if self.as_frame:
             X = _frame(batches, columns.features)
@@ -186,11 +185,16 @@ class TableRows(Rows):
             X = _matrix(batches, columns.features)
         return checked_block(
             X,
-            None if y is None else np.concatenate(y),
+            self._targets(batches) if columns.targets else None,
             None if weight is None else weight[:, 0],
             _merged(spans),
             columns.features,
         )
+
+    def _targets(self, batches: Sequence[Any]) -> np.ndarray:
+        """Return the targets of batches."""
+        y = [_columns_together(batch, self.columns) for batch in batches]
+        return np.concatenate(y)
 
     def _described(self) -> tuple[Any, ...]:
         """Return what a fingerprint depends on, beside the table itself."""
@@ -307,7 +311,7 @@ def _matrix(batches: Sequence[Any], names: Sequence[str]) -> np.ndarray:
     return X
 
 
-def _targets(batch: Any, columns: Columns) -> np.ndarray:
+def _columns_together(batch: Any, columns: Columns) -> np.ndarray:
     y = [labels(batch.column(name)) for name in columns.targets]
     return np.column_stack(y) if columns.is_list else y[0]
 

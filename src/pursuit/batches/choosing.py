@@ -121,7 +121,7 @@ def _of_function(function: Any, **columns: Any) -> Rows:
     if columns:
         raise ValueError(
             f"{_listed(columns)} cannot be given with a function, whose blocks are X, "
-            "y and weights: pass ArrowRows(function, ...) if it returns an Arrow stream."
+            "y and weights: pass ArrowRows(function, ...) if it gives an Arrow stream."
         )
     return CalledRows(function)
 

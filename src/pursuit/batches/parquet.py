@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -112,17 +113,18 @@ class ParquetRows(TableRows):
     ) -> None:
         self._files = files_of(paths, _SUFFIXES)
         self._filter = _expression(filter)
-        self._parts = [_part(file, self._filter) for file in self._files]
-        first = self._parts[0]
+        parts = [_part(file) for file in self._files]
+        first = parts[0]
         columns = chosen(list(first.types), first.path, target, features, weight)
         super().__init__(columns, first.types, first.path, rows_at_once, as_frame)
-        for part in self._parts[1:]:
+        for part in parts[1:]:
             _check_like(first, part, columns, are_all=features is None)
+        self._filtered = _columns_of(self._filter, first)
+        self._parts = [_pruned(part, self._filter) for part in parts]
         if self._filter is None:
             self.n_rows = sum(sum(part.sizes) for part in self._parts)
             if not self.n_rows:
                 raise RowsError(f"{self._place()} has no rows.")
-        self._filtered = _columns_of(self._filter, first)
 
     def fingerprint(self) -> str:
         """Return a text that differs for other files, columns or filters."""
@@ -188,7 +190,7 @@ class ParquetRows(TableRows):
 # -- files -------------------------------------------------------------------------
 
 
-def _part(file: File, condition: Any) -> _Part:
+def _part(file: File) -> _Part:
     """Return what is known of a file from its last bytes, and from its path."""
     pa = optional("pyarrow", "Parquet files")
     try:
@@ -200,14 +202,12 @@ def _part(file: File, condition: Any) -> _Part:
         ) from error
     names = [name for name in schema.names if not name.startswith("__index_level_")]
     check_names(names, file.path)
-    keys, groups = _pruned(file, condition)
-    if groups is None:
-        groups = tuple(range(metadata.num_row_groups))
     types = {name: schema.field(name).type for name in names}
-    types |= {name: value.type for name, value in keys.items() if name not in types}
-    keys = {name: value for name, value in keys.items() if name not in names}
+    keys = {name: k for name, k in _keys(file).items() if name not in types}
+    types |= {name: key.type for name, key in keys.items()}
+    groups = range(metadata.num_row_groups)
     sizes = tuple(metadata.row_group(group).num_rows for group in groups)
-    return _Part(file.path, types, keys, groups, sizes)
+    return _Part(file.path, types, keys, tuple(groups), sizes)
 
 
 def _opened(path: str) -> Any:
@@ -216,31 +216,46 @@ def _opened(path: str) -> Any:
     return parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 
-def _pruned(file: File, condition: Any) -> tuple[dict[str, Any], Any]:
-    """Return what the folders tell, and the row groups that a filter may keep."""
-    pa, ds = (
-        optional("pyarrow", "Parquet files"),
-        optional("pyarrow.dataset", "Parquet files"),
-    )
-    if file.folder is None and condition is None:
-        return {}, None
+def _keys(file: File) -> dict[str, Any]:
+    """Return what the names of folders tell of a file."""
+    if file.folder is None or "=" not in os.path.relpath(file.path, file.folder):
+        return {}
+    ds = optional("pyarrow.dataset", "Parquet files")
+    pa = optional("pyarrow", "Parquet files")
     options = ds.FileSystemFactoryOptions(
-        partition_base_dir=file.folder or "",
-        partitioning=ds.HivePartitioning.discover() if file.folder else None,
+        partition_base_dir=file.folder, partitioning=ds.HivePartitioning.discover()
     )
-    factory = ds.FileSystemDatasetFactory(
+    dataset = ds.FileSystemDatasetFactory(
         pa.fs.LocalFileSystem(), [file.path], ds.ParquetFileFormat(), options
-    )
-    dataset = factory.finish()
+    ).finish()
     (fragment,) = dataset.get_fragments()
-    keys = {
-        name: pa.scalar(value, dataset.schema.field(name).type)
-        for name, value in ds.get_partition_keys(fragment.partition_expression).items()
-    }
+    found = ds.get_partition_keys(fragment.partition_expression)
+    types = {name: dataset.schema.field(name).type for name in found}
+    return {name: pa.scalar(value, types[name]) for name, value in found.items()}
+
+
+def _pruned(part: _Part, condition: Any) -> _Part:
+    """Return a part without the row groups that a filter leaves nothing of."""
     if condition is None:
-        return keys, None
-    parts = fragment.split_by_row_group(condition, schema=dataset.schema)
-    return keys, tuple(group.id for part in parts for group in part.row_groups)
+        return part
+    pa, ds = optional("pyarrow", "Filters"), optional("pyarrow.dataset", "Filters")
+    fragment = ds.ParquetFileFormat().make_fragment(
+        part.path, pa.fs.LocalFileSystem(), _told(part)
+    )
+    schema = pa.schema(list(part.types.items()))
+    kept = fragment.split_by_row_group(condition, schema=schema)
+    groups = tuple(group.id for one in kept for group in one.row_groups)
+    return replace(part, groups=groups, sizes=tuple(part.sizes[g] for g in groups))
+
+
+def _told(part: _Part) -> Any:
+    """Return as an expression what the names of folders tell of a file."""
+    field = optional("pyarrow.dataset", "Filters").field
+    told = None
+    for name, key in part.keys.items():
+        one = field(name) == key if key.is_valid else field(name).is_null()
+        told = one if told is None else told & one
+    return told
 
 
 def _check_like(first: _Part, other: _Part, columns: Columns, are_all: bool) -> None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from pursuit._parameters import is_number
 
 from ._arrow import kind
@@ -98,12 +100,9 @@ class CsvRows(TableRows):
         columns = chosen(schema.names, first, target, features, weight)
         self._types = {n: _type(schema.field(n).type, n in words) for n in columns.all}
         super().__init__(columns, self._types, first, rows_at_once, as_frame)
-        # Floats cannot be told from whole numbers by their type, as all are read.
-        self._whole = tuple(
-            name
-            for name in columns.targets
-            if str(schema.field(name).type) == "int64" and name not in words
-        )
+        # All numbers are read as floats: the first rows tell which targets are whole.
+        whole = (str(schema.field(n).type) == "int64" for n in columns.targets)
+        self._are_whole = all(whole) and not set(words) & set(columns.targets)
         for file in self._files[1:]:
             self._check_like(first, file.path, are_all=features is None)
 
@@ -129,26 +128,21 @@ class CsvRows(TableRows):
         pa = optional("pyarrow", "CSV files")
         try:
             with self._opened(path, self._types) as reader:
-                yield from numbered(map(self._whole_targets, reader), path, first)
+                yield from numbered(reader, path, first)
         except (pa.ArrowException, OSError) as error:
             raise RowsError(f"{path}: {self._explained(path, error)}") from error
 
-    def _whole_targets(self, batch: Any) -> Any:
-        """Return a batch with targets as whole numbers if they all are."""
-        pa = optional("pyarrow", "CSV files")
-        for name in self._whole:
-            column = batch.column(name)
-            try:
-                whole = column.cast(pa.int64())
-            except pa.ArrowInvalid:
-                continue
-            if any(abs(v or 0) > _LARGEST_WHOLE for v in _extremes(whole)):
-                raise RowsError(
-                    f"The column {name!r} holds whole numbers of more than 15 digits: "
-                    f"if they are labels, pass words=[{name!r}]."
-                )
-            batch = batch.set_column(batch.schema.get_field_index(name), name, whole)
-        return batch
+    def _targets(self, batches: Sequence[Any]) -> np.ndarray:
+        """Return the targets of batches, as whole numbers if they all are."""
+        y = super()._targets(batches)
+        if not self._are_whole or not np.array_equal(y, np.rint(y)):
+            return y
+        if np.abs(y).max() >= _LARGEST_WHOLE:
+            raise RowsError(
+                f"{self._place()}: target holds whole numbers of more than 15 digits: "
+                f"if they are labels, pass words={list(self.columns.targets)}."
+            )
+        return y.astype(np.int64)
 
     def _opened(self, path: str, types: dict[str, Any] | None = None) -> Any:
         csv = optional("pyarrow.csv", "CSV files")
@@ -179,12 +173,17 @@ class CsvRows(TableRows):
         pa = optional("pyarrow", "CSV files")
         try:
             with self._opened(path) as reader:
-                schema = reader.schema
-        except (pa.ArrowException, OSError, LookupError) as error:
-            raise RowsError(f"{path}: {first_line(error)}") from error
-        if self._names is None and all(map(_looks_like_number, schema.names)):
+                schema, names = reader.schema, reader.schema.names
+        except UnicodeDecodeError as error:
             raise RowsError(
-                f"{path}: the first row holds numbers ({schema.names[0]}, ...), not "
+                f"{path}: the text is not {self._encoding}: pass encoding=..., such as "
+                "'latin-1'."
+            ) from error
+        except (pa.ArrowException, OSError, LookupError) as error:
+            raise RowsError(f"{path}: {_plainly(error)}") from error
+        if self._names is None and all(map(_looks_like_number, names)):
+            raise RowsError(
+                f"{path}: the first row holds numbers ({names[0]}, ...), not "
                 "the names of the columns: pass names=[...]."
             )
         return schema
@@ -205,9 +204,7 @@ class CsvRows(TableRows):
 
     def _explained(self, path: str, error: BaseException) -> str:
         """Return what pyarrow says, with the column's name instead of its number."""
-        text = (
-            first_line(error).removeprefix("CSV parse error: ").replace("Row #", "row ")
-        )
+        text = _plainly(error)
         found = re.match(r"In CSV column #(\d+): (.*)", text)
         if found is None:
             return text
@@ -217,17 +214,17 @@ class CsvRows(TableRows):
         return f"column {name!r}, {rest}{advice * (name in self.columns.targets)}."
 
 
+def _plainly(error: BaseException) -> str:
+    text = first_line(error).removeprefix("CSV parse error: ")
+    return text.replace("Row #", "row ")
+
+
 def _type(inferred: Any, is_word: bool) -> Any:
     """Return the type that a column is read as; numbers may be whole in some rows."""
     pa = optional("pyarrow", "CSV files")
     if is_word:
         return pa.string()
     return pa.float64() if kind(inferred) == "number" else inferred
-
-
-def _extremes(column: Any) -> tuple[Any, Any]:
-    found = optional("pyarrow.compute", "CSV files").min_max(column).as_py()
-    return found["min"], found["max"]
 
 
 def _looks_like_number(text: str) -> bool:

@@ -888,11 +888,26 @@ def test_sparse_results_stay_sparse():
     np.testing.assert_array_equal(block.X.toarray(), [[1, 0], [0, 1], [1, 0]])
 
 
-def test_missing_values_are_filled_by_transformers():
-    table = pa.table({"a": [1.0, None, 3.0], "b": [1.0, 2.0, None]})
-    imputer = SimpleImputer().fit(table.to_pandas())
-    (block,) = ArrowRows(table, as_frame=True).through(imputer).blocks()
-    np.testing.assert_array_equal(block.X, [[1, 1], [2, 2], [3, 1.5]])
+def test_missing_values_are_filled_by_transformers(tmp_path):
+    table = pa.table({"a": [1.0, None, 3.0], "b": [1, 2, None]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    frame = table.to_pandas()
+    imputer = SimpleImputer().fit(frame)
+    for rows in (
+        ArrowRows(table, as_frame=True),
+        ArrowRows(table),
+        ParquetRows(tmp_path / "t.parquet"),
+        ArrayRows(frame),
+        ArrayRows(pl.from_arrow(table)),
+        CalledRows(lambda: [frame], feature_names=["a", "b"]),
+    ):
+        filled = rows.through(imputer)
+        (block,) = filled.blocks()
+        np.testing.assert_array_equal(block.X, [[1, 1], [2, 2], [3, 1.5]])
+        assert filled.fingerprint() == rows.through(imputer).fingerprint()
+    scaled = ArrowRows(table).through(StandardScaler().fit(frame))
+    with pytest.raises(RowsError, match="row 2, column 'a': the value is missing"):
+        list(scaled.blocks())
 
 
 def test_transformers_that_fail_are_named():

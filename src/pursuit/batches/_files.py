@@ -72,7 +72,7 @@ def _within(folder: str, suffixes: tuple[str, ...]) -> list[File]:
         if p.is_file()
         and not any(s.startswith((".", "_")) for s in p.relative_to(folder).parts)
     )
-    files = [File(str(path), folder) for path in sorted(kept)]
+    files = [File(str(path), str(Path(folder))) for path in sorted(kept)]
     if not files:
         raise FileNotFoundError(
             f"The folder {folder!r} holds no files that end with "

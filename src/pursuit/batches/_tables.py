@@ -163,10 +163,23 @@ class TableRows(Rows):
             Blocks to skip; their rows are not converted, and not read where the source
             can pass over them.
         """
+        return self._blocks(start, is_raw=False)
+
+    def raw_blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the blocks as `blocks` does, but with missing features, as NaN.
+
+        Parameters
+        ----------
+        start : int, default=0
+            Blocks to skip.
+        """
+        return self._blocks(start, is_raw=True)
+
+    def _blocks(self, start: int, is_raw: bool) -> Iterator[Block]:
         batches = self._batches(start * self.rows_at_once)
         n_blocks = 0
         for pieces in _regrouped(batches, self.rows_at_once):
-            yield self._block(pieces)
+            yield self._block(pieces, is_raw)
             n_blocks += 1
         if n_blocks == 0 and start == 0:
             raise RowsError(f"{self._place()} has no rows.")
@@ -175,7 +188,7 @@ class TableRows(Rows):
     def _place(self) -> str:
         """Return the name of the whole table in messages."""
 
-    def _block(self, pieces: list[Batch]) -> Block:
+    def _block(self, pieces: list[Batch], is_raw: bool) -> Block:
         batches, spans = [b for b, _ in pieces], tuple(s for _, s in pieces)
         columns = self.columns
         weight = None if columns.weight is None else _matrix(batches, [columns.weight])
@@ -189,6 +202,7 @@ class TableRows(Rows):
             None if weight is None else weight[:, 0],
             _merged(spans),
             columns.features,
+            is_raw,
         )
 
     def _targets(self, batches: Sequence[Any]) -> np.ndarray:

@@ -47,7 +47,7 @@ class TransformedRows(Rows):
         start : int, default=0
             Blocks to skip, as the source does.
         """
-        return map(self._transformed, self.rows.blocks(start))
+        return map(self._transformed, self.rows.raw_blocks(start))
 
     def fingerprint(self) -> str:
         """Return a text that differs for other rows, or for another transformer."""

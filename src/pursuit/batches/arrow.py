@@ -72,7 +72,7 @@ class ArrowRows(TableRows):
 
     def fingerprint(self) -> str:
         """Return a text that differs for other columns, or other first rows."""
-        first = next(self.blocks())
+        first = next(self.raw_blocks())
         return self._printed((*self._described(), len(first), *contents(first)))
 
     def _place(self) -> str:

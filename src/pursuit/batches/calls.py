@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from .arrays import ArrayRows
-from .blocks import Block, Rows, RowsError, skip
+from .blocks import Block, Rows, RowsError
 
 __all__ = ["CalledRows"]
 
@@ -59,16 +60,26 @@ class CalledRows(Rows):
         start : int, default=0
             Blocks to skip; the function makes them all the same.
         """
-        return skip(self._checked(), start)
+        return islice(self._checked(is_raw=False), start, None)
 
-    def _checked(self) -> Iterator[Block]:
+    def raw_blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the blocks as `blocks` does, but with missing features, as NaN.
+
+        Parameters
+        ----------
+        start : int, default=0
+            Blocks to skip.
+        """
+        return islice(self._checked(is_raw=True), start, None)
+
+    def _checked(self, is_raw: bool) -> Iterator[Block]:
         first: Block | None = None
         names: tuple[str, ...] | None = None
         for number, item in self._items():
             X, y, weight, where = _parts(item, f"block {number}")
             if len(getattr(X, "shape", ())) == 2 and X.shape[0] == 0:
                 continue
-            block, found = _block(X, y, weight, where)
+            block, found = _block(X, y, weight, where, is_raw)
             if first is None:
                 first, names = block, found
                 self._check_names(block)
@@ -105,12 +116,12 @@ class CalledRows(Rows):
 
 
 def _block(
-    X: Any, y: Any, weight: Any, where: str
+    X: Any, y: Any, weight: Any, where: str, is_raw: bool
 ) -> tuple[Block, tuple[str, ...] | None]:
     """Return a block of what the function gave, and the names of a frame's columns."""
     try:
         rows = ArrayRows(X, y, weight, rows_at_once=max(_n_rows(X), 1))
-        block = next(rows.blocks())
+        block = next(rows.raw_blocks() if is_raw else rows.blocks())
     except (TypeError, ValueError) as error:
         raise RowsError(f"{where}: {error}") from error
     return replace(block, where=where), rows.feature_names

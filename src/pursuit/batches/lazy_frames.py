@@ -77,7 +77,7 @@ class PolarsRows(TableRows):
 
     def fingerprint(self) -> str:
         """Return a text that differs for other queries, or other first rows."""
-        first = next(self.blocks())
+        first = next(self.raw_blocks())
         query = self.frame.explain(optimized=False)
         return self._printed((*self._described(), query, len(first), *contents(first)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class TransformedRows(Rows):
         start : int, default=0
             Blocks to skip, as the source does.
         """
-        return map(self._transformed, self.rows.blocks(start))
+        return map(self._transformed, self.rows.raw_blocks(start))
 
     def fingerprint(self) -> str:
         """Return a text that differs for other rows, or for another transformer."""
@@ -74,7 +75,7 @@ class TransformedRows(Rows):
             )
         spans = (Span(block.where, 1, len(block)),)
         checked = checked_block(X, block.y, block.weight, spans, self.feature_names)
-        return Block(checked.X, checked.y, checked.weight, block.where)
+        return replace(checked, where=block.where)
 
     def _input(self, X: Any) -> Any:
         """Return the features as the transformer knows them: with names, or without."""

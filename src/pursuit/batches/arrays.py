@@ -82,9 +82,22 @@ class ArrayRows(Rows):
         start : int, default=0
             Blocks to skip.
         """
+        return self._blocks(start, is_raw=False)
+
+    def raw_blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the blocks as `blocks` does, but with missing features, as NaN.
+
+        Parameters
+        ----------
+        start : int, default=0
+            Blocks to skip.
+        """
+        return self._blocks(start, is_raw=True)
+
+    def _blocks(self, start: int, is_raw: bool) -> Iterator[Block]:
         n, step = int(self.X.shape[0]), self.rows_at_once
         for first in range(start * step, n, step):
-            yield self._block(slice(first, min(first + step, n)))
+            yield self._block(slice(first, min(first + step, n)), is_raw)
 
     def fingerprint(self) -> str:
         """Return a text that differs for arrays of other shapes, types or rows."""
@@ -96,11 +109,11 @@ class ArrayRows(Rows):
         parts = contents(Block(X, y, weight))
         return self._printed((tuple(self.X.shape), kind, self.rows_at_once, *parts))
 
-    def _block(self, part: slice) -> Block:
+    def _block(self, part: slice, is_raw: bool) -> Block:
         spans = (Span("", part.start + 1, part.stop - part.start),)
         y, weight = (None if v is None else v[part] for v in (self.y, self.weight))
         X = _numbers(_taken(self.X, part), self.feature_names, spans)
-        return checked_block(X, y, weight, spans, self.feature_names)
+        return checked_block(X, y, weight, spans, self.feature_names, is_raw)
 
 
 def _table(X: Any) -> Any:

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import islice
 from typing import Any, NoReturn
 
 import numpy as np
@@ -78,14 +77,27 @@ class Rows(ABC):
             Blocks to skip, which costs less than to read them where the source allows.
         """
 
+    def raw_blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the blocks as `blocks` does, but with missing features, as NaN.
+
+        A transformer is given these, since it may fill what is missing. By default they
+        are the same.
+
+        Parameters
+        ----------
+        start : int, default=0
+            Blocks to skip.
+        """
+        return self.blocks(start)
+
     def fingerprint(self) -> str:
         """Return a text that differs for other rows.
 
         It tells whether a checkpoint belongs to these rows. Unless a source knows
         better, it depends on names, number and some rows of the first block.
         """
-        first = next(iter(self.blocks()), None)
-        return self._printed(() if first is None else contents(first))
+        first = next(iter(self.raw_blocks()), None)
+        return self._printed(() if first is None else (len(first), *contents(first)))
 
     def through(self, transformer: Any) -> Rows:
         """Return these rows with their features transformed, block by block.
@@ -100,6 +112,14 @@ class Rows(ABC):
         from ._transformed import TransformedRows
 
         return TransformedRows(self, transformer)
+
+    def __repr__(self) -> str:
+        known = [] if self.n_rows is None else [f"n_rows={self.n_rows}"]
+        if self.feature_names:
+            first = self.feature_names[:3]
+            more = ", ..." * (len(self.feature_names) > 3)
+            known.append(f"feature_names=({', '.join(first)}{more})")
+        return f"{type(self).__name__}({', '.join(known)})"
 
     def _printed(self, parts: Any) -> str:
         """Return the digest of what identifies the rows, beside their names."""
@@ -185,9 +205,13 @@ def checked_block(
     weight: np.ndarray | None,
     spans: tuple[Span, ...],
     names: tuple[str, ...] | None = None,
+    is_raw: bool = False,
 ) -> Block:
-    """Return a block, or raise a `RowsError` that names a value that is not finite."""
-    if not hasattr(X, "iloc"):
+    """Return a block, or raise a `RowsError` that names a value that is not finite.
+
+    Features of raw blocks are not looked at.
+    """
+    if not is_raw and not hasattr(X, "iloc"):
         _check_features(X, spans, names)
     if y is not None:
         _check_targets(y, spans)
@@ -254,8 +278,3 @@ def _refuse(value: Any, where: str) -> NoReturn:
 def _is_missing(value: Any) -> bool:
     # NaN differs from itself, and what pandas' NA is like is NA.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
-
-
-def skip(blocks: Iterator[Block], start: int) -> Iterator[Block]:
-    """Return the blocks after the first ``start``, which are read all the same."""
-    return islice(blocks, start, None)

@@ -95,11 +95,15 @@ class Checkpoint:
 
     def _read(self) -> None:
         try:
-            with np.load(self._path, allow_pickle=False) as file:
+            content = io.BytesIO(self._path.read_bytes())
+            with np.load(content, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             header = json.loads(arrays.pop("header").tobytes())
             known = header["format"], header["belongs_to"], dict(header["trips"])
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        except (
+            *(EOFError, OSError, ValueError, KeyError, TypeError),
+            zipfile.BadZipFile,
+        ) as error:
             raise ValueError(self._unreadable(str(error))) from None
         version, belongs_to, trips = known
         if version != _FORMAT:

@@ -7,8 +7,7 @@ up its value, slope and curvature at given coefficients, halved as in
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,11 +29,12 @@ from .visits import Tally, Trip, Visits
 # Coefficients of all outputs whose second derivatives are summed up as one matrix, if
 # the loss couples the outputs; above, those between outputs are bounded.
 _MOST_COUPLED = 2048
-# Maximum number of trips, and of halvings of one step.
-_MOST_TRIPS, _MOST_HALVINGS = 60, 12
-# The last step promises less than this share of the objective. Newton's method squares
-# what is left, so that the coefficients are then exact up to rounding.
-_ENOUGH = 1e-9
+# Maximum number of trips, and minimum length of a step that did not pay.
+_MOST_TRIPS, _LEAST_LENGTH = 100, 1e-3
+# The last step promises less than the first share of the objective: Newton's method
+# squares what is left. A promise of the second share, and a rise by the third, are
+# round-off.
+_ENOUGH, _NOTHING, _ROUNDING = 1e-9, 1e-14, 1e-12
 
 
 @dataclass(eq=False)
@@ -82,6 +82,9 @@ class Slope(Trip[Sloped]):
         Coefficients of the constant, if there is one, and of the functions.
     outputs : slice
         Outputs that are fitted.
+    is_cautious : bool
+        Whether the curvature is that of parabolas above the loss: steps are then short,
+        but never too long, even where the loss has corners.
     """
 
     coding: Coding
@@ -90,6 +93,7 @@ class Slope(Trip[Sloped]):
     loss: Loss
     coef: np.ndarray
     outputs: slice
+    is_cautious: bool = False
     name: ClassVar[str] = "loss"
 
     def begin(self) -> Sloped:
@@ -109,7 +113,8 @@ class Slope(Trip[Sloped]):
     @property
     def _is_whole(self) -> bool:
         couples = self.loss.is_coupled and self.loss.is_convex
-        return couples and self.coef.size <= _MOST_COUPLED
+        is_small = self.coef.size <= _MOST_COUPLED
+        return couples and is_small and not self.is_cautious
 
     def visit(self, tally: Sloped, block: Block) -> None:
         """Add a block."""
@@ -149,9 +154,11 @@ class Slope(Trip[Sloped]):
         tally.total += float(weight.sum())
         tally.descent += here.descent @ B.T
         if not self._is_whole:
-            # Without the terms between outputs this bounds the curvature from above,
-            # so that steps are safe, if short.
-            diagonals = np.maximum(here.second[0], self._touching(Y, here.F, weight))
+            # If the loss couples outputs, this bounds the curvature from above.
+            diagonals = here.second[0]
+            if self.is_cautious and not self.loss.is_coupled:
+                touching = 0.5 * weight * self.loss.weights(Y, here.F)
+                diagonals = np.maximum(diagonals, touching)
             for total, curvature in zip(tally.curvature, diagonals, strict=True):
                 add_products(total, 1.0, B * np.sqrt(curvature))
             return
@@ -166,12 +173,6 @@ class Slope(Trip[Sloped]):
         joint = (coupling[:, None, :] * B).reshape(len(whole), -1)
         add_products(whole, -1.0, np.ascontiguousarray(joint))
 
-    def _touching(self, Y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> Any:
-        """Return the curvature of parabolas above the loss, where it has corners."""
-        if self.loss.is_coupled:
-            return 0.0
-        return 0.5 * weight * np.maximum(self.loss.weights(Y, F), 0.0)
-
     def _basis(self, X: Any) -> np.ndarray:
         """Return the values (b, n) of the constant and the functions."""
         m, n = len(self.functions), X.shape[0]
@@ -182,65 +183,62 @@ class Slope(Trip[Sloped]):
 
 
 def refined(
-    visits: Visits,
-    trip_at: Callable[[np.ndarray], Slope],
-    coef: np.ndarray,
-    alpha: float,
-    has_constant: bool,
+    visits: Visits, trip: Slope, alpha: float, has_constant: bool
 ) -> tuple[np.ndarray, Sloped]:
     """Return the coefficients that minimize the loss, and the last tally.
 
     Parameters
     ----------
     visits : Visits
-    trip_at : callable
-        Returns the trip that sums up slope and curvature at some coefficients.
-    coef : ndarray of shape (T, b)
-        Where to start.
+    trip : Slope
+        The first trip, whose coefficients are where to start.
     alpha : float
         Ridge, on all but the constant.
     has_constant : bool
         Whether the first of the coefficients are constants.
     """
-    ridge = np.full(coef.shape[1], alpha)
+    ridge = np.full(trip.coef.shape[1], alpha)
     ridge[: int(has_constant)] = 0.0
-    tally, step, n_halved = visits.total(trip_at(coef)), np.zeros_like(coef), 0
-    value = _objective(tally, coef, ridge)
+    tally = visits.total(trip)
+    value = _objective(tally, trip, ridge)
+    length = 1.0
     for _ in range(_MOST_TRIPS):
-        if not n_halved:
-            step, promise = _step(tally, coef, ridge)
-        there = coef + step / 2.0**n_halved
-        is_last = not n_halved and promise <= _ENOUGH * abs(value)
-        if is_last and not promise > 1e-13 * abs(value):
-            return there, tally
-        found = visits.total(trip_at(there))
+        step, promise = _step(tally, trip, ridge)
+        if promise <= _NOTHING * abs(value):
+            return trip.coef, tally
+        there = replace(trip, coef=trip.coef + length * step)
+        found = visits.total(there)
         new = _objective(found, there, ridge)
-        # NaN compares as False, so such a step is halved.
-        if new <= value + 1e-12 * abs(value):
-            coef, tally, value, n_halved = there, found, new, 0
-            if is_last:
-                return coef, tally
-        elif n_halved < _MOST_HALVINGS:
-            n_halved += 1
+        # NaN compares as False, so such a step is not taken.
+        if new <= value + _ROUNDING * abs(value):
+            is_last = promise <= _ENOUGH * abs(value) and length == 1.0
+            trip, tally, value = there, found, new
+            if is_last and not trip.is_cautious:
+                return trip.coef, tally
+            length = min(1.0, 4.0 * length)
+        elif length > _LEAST_LENGTH:
+            length /= 4.0
+        elif not trip.is_cautious:
+            trip, length = replace(trip, is_cautious=True), 1.0
+            tally = visits.total(trip)
         else:
-            return coef, tally
+            return trip.coef, tally
     warn(
-        f"{_MOST_TRIPS} trips did not minimize the loss {trip_at(coef).loss!r}: the "
-        "coefficients are not the best. A larger alpha needs fewer.",
+        f"{_MOST_TRIPS} trips did not minimize the loss {trip.loss!r}: the "
+        "coefficients are not the best. A loss with sharper corners (a smaller "
+        "smoothing) and a smaller alpha need more trips.",
         ConvergenceWarning,
     )
-    return coef, tally
+    return trip.coef, tally
 
 
-def _objective(tally: Sloped, coef: np.ndarray, ridge: np.ndarray) -> float:
-    return tally.value + float((ridge * coef**2).sum())
+def _objective(tally: Sloped, trip: Slope, ridge: np.ndarray) -> float:
+    return tally.value + float((ridge * trip.coef**2).sum())
 
 
-def _step(
-    tally: Sloped, coef: np.ndarray, ridge: np.ndarray
-) -> tuple[np.ndarray, float]:
+def _step(tally: Sloped, trip: Slope, ridge: np.ndarray) -> tuple[np.ndarray, float]:
     """Return Newton's step, and the decrease that it promises."""
-    g = tally.descent - ridge * coef
+    g = tally.descent - ridge * trip.coef
     blocks = [mirrored(np.array(H)) for H in tally.curvature]
     sides = g.reshape(len(blocks), -1)
     step = np.array(
@@ -249,7 +247,7 @@ def _step(
             for H, side in zip(blocks, sides, strict=True)
         ]
     ).reshape(g.shape)
-    return step, float(np.vdot(step, g))
+    return trip.loss.reduced(step), float(np.vdot(step, g))
 
 
 def _solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:

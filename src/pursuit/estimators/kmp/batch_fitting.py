@@ -10,7 +10,6 @@ import json
 import re
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -342,14 +341,15 @@ class _Job:
         errors, constants = [], []
         for place, path, size in zip(which, squared, sizes, strict=True):
             refit = self._on_part(part, rows, functions, loss, alpha, path, place)
-            fixed = self.coding, self.draw.contents, functions[path.atoms[:size]], loss
-            coef, tally = refined(
-                self.visits,
-                partial(Slope, *fixed, outputs=place),
+            trip = Slope(
+                self.coding,
+                self.draw.contents,
+                functions[path.atoms[:size]],
+                loss,
                 refit.coefs[size],
-                alpha,
-                path.has_intercept,
+                place,
             )
+            coef, tally = refined(self.visits, trip, alpha, path.has_intercept)
             coefs = [*refit.coefs[:size], coef, *refit.coefs[size + 1 :]]
             paths.append(replace(refit, coefs=tuple(coefs)))
             if tally.held_out_total > 0:

@@ -243,7 +243,7 @@ class Moments:
     def n_bytes(n_atoms: int, n_rows: int, n_features: int, n_targets: int) -> int:
         """Return the bytes needed, including temporary blocks."""
         block = 4 * max(_VALUES, _LEAST_ROWS * max(n_atoms, n_features))
-        return 8 * (2 * n_atoms**2 + block + 3 * (n_targets + 1) * n_rows)
+        return 8 * (2 * n_atoms**2 + block + (n_targets + 1) * n_rows)
 
 
 class MomentPursuit(GramPursuit):

@@ -30,7 +30,7 @@ from .blocks import CodedRows, Coding
 from .visits import Tally, Trip
 
 # At least this many rows of each class are in the part.
-_LEAST_OF_A_CLASS = 30
+LEAST_OF_A_CLASS = 30
 
 _LAST = np.uint64(2**64 - 1)
 
@@ -142,7 +142,7 @@ class Lowest:
         labels = np.concatenate([self.labels, other.labels])[first]
         is_kept = np.arange(len(keys)) < n
         if n_of_class:
-            is_kept |= _places(labels) < n_of_class
+            is_kept |= places_in_class(labels) < n_of_class
         kept = np.flatnonzero(is_kept)
         complete = self.is_complete and other.is_complete and len(kept) == len(keys)
         return Lowest(
@@ -196,7 +196,7 @@ class Drawn(Tally):
 
     @property
     def _of_class(self) -> int:
-        return _LEAST_OF_A_CLASS if self.n_classes > 1 else 0
+        return LEAST_OF_A_CLASS if self.n_classes > 1 else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +293,7 @@ def _labels(rows: CodedRows) -> np.ndarray:
     return rows.codes
 
 
-def _places(labels: np.ndarray) -> np.ndarray:
+def places_in_class(labels: np.ndarray) -> np.ndarray:
     """Return the place of each label among those equal to it, in order."""
     order = np.argsort(labels, kind="stable")
     ranked = labels[order]

@@ -39,7 +39,13 @@ from pursuit.sample import PRIORITIES, Sample
 from pursuit.selection import Selection
 from pursuit.trips import Visits
 from pursuit.trips.blocks import Coding
-from pursuit.trips.drawing import Contents, Draw, Lowest
+from pursuit.trips.drawing import (
+    LEAST_OF_A_CLASS,
+    Contents,
+    Draw,
+    Lowest,
+    places_in_class,
+)
 from pursuit.trips.looking import Look, Looked
 from pursuit.trips.procedure import Choices, least_alpha, pursue
 from pursuit.trips.refining import Slope, refined
@@ -54,8 +60,11 @@ from .summary import size_reason
 if TYPE_CHECKING:
     from .base import BaseKMP
 
-# Rows that are drawn to compare settings on. Fewer rows than that are fitted as usual.
+# Rows that are drawn. Fewer rows than that are fitted as usual.
 PART_ROWS = 20_000
+
+# Rows among them on which kernels, widths and ridges are compared.
+SEARCH_ROWS = 10_000
 
 # Rows that are held out to choose the size, at most.
 HELD_OUT_ROWS = 50_000
@@ -206,12 +215,25 @@ class _Job:
         dictionary, alpha = self.settings.dictionary, self.settings.alpha
         if is_number(alpha) and _is_plain(dictionary):
             return None, None
-        kept = np.flatnonzero(~self.draw.contents.are_held_out(part.X))
+        kept = self._rows_to_search(part)
         model = clone(self.model)
         model.set_params(max_support=min(self.n_steps, len(kept)))
+        if is_word(model.loss, "auto"):
+            model.set_params(loss="squared")
         y = targets_of(part, self.coding)[kept]
         fit = model._fit(part.X[kept], y, part.weight[kept], None)
         return model, fit
+
+    def _rows_to_search(self, part: Lowest) -> np.ndarray:
+        """Return some rows that are not held out, and a few of each class.
+
+        The part is in a random order, so that its first rows are a sample.
+        """
+        fitted = np.flatnonzero(~self.draw.contents.are_held_out(part.X))
+        is_kept = np.arange(len(fitted)) < SEARCH_ROWS
+        if self.coding.classes is not None:
+            is_kept |= places_in_class(part.labels[fitted]) < LEAST_OF_A_CLASS
+        return np.asarray(fitted[is_kept])
 
     def outputs_of(self, part: Lowest) -> Outputs:
         """Return how values become predictions, and the loss."""

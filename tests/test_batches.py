@@ -255,6 +255,11 @@ def test_frames_give_names(numbers):
     model = KMPRegressor(**SIZED).fit_batches(ArrayRows(frame, y))
     np.testing.assert_array_equal(model.feature_names_in_, ["a", "b", "c"])
     assert model.predict(frame).shape == (N,)
+    found = np.concatenate(list(model.predict_batches(ArrayRows(frame))))
+    np.testing.assert_allclose(found, model.predict(frame))
+    assert model.score_batches(ArrayRows(frame, y)) == model.score(frame, y)
+    with pytest.raises(ValueError, match="columns of the rows are c, b, a"):
+        list(model.predict_batches(ArrayRows(frame[["c", "b", "a"]])))
     model.fit_batches(ArrayRows(X, y))
     assert not hasattr(model, "feature_names_in_")
 

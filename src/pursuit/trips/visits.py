@@ -65,7 +65,18 @@ class Trip(ABC, Generic[T]):
 
 
 class Visits(ABC):
-    """Rows that can be visited again and again."""
+    """Rows that can be visited again and again, wherever they are.
+
+    A subclass needs `total`: ``trip.visit(tally, block)`` for each block, on tallies
+    that begin as ``trip.begin()``, and ``tally.merged(other)`` until one is left.
+
+    Attributes
+    ----------
+    feature_names : tuple of str, or None
+        Names of the columns of X.
+    """
+
+    feature_names: tuple[str, ...] | None = None
 
     @abstractmethod
     def total(self, trip: Trip[T]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,8 +16,24 @@ from pursuit.trips.blocks import checked
 
 def scored(model: Any, rows: Rows) -> float:
     """Return the accuracy of a classifier, or the R² of a regressor."""
-    tally = LocalVisits(rows, model.verbose).total(Score(model))
-    return tally.score
+    trip = Score(for_blocks(model, rows.feature_names))
+    return LocalVisits(rows, model.verbose).total(trip).score
+
+
+def for_blocks(model: Any, names: tuple[str, ...] | None) -> Any:
+    """Return the model for blocks, which have no names; raise if theirs are others."""
+    known = getattr(model, "feature_names_in_", None)
+    if known is None:
+        return model
+    if names is not None and list(known) != list(names):
+        raise ValueError(
+            f"The columns of the rows are {', '.join(map(str, names))}, but the model "
+            f"was fitted to {', '.join(map(str, known))}, in this order: name them by "
+            "features=."
+        )
+    nameless = copy.copy(model)
+    del nameless.feature_names_in_
+    return nameless
 
 
 @dataclass(eq=False)

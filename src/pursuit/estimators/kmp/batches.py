@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit.batches import rows_of
-from pursuit.trips import Checkpoint, LocalVisits
+from pursuit.trips import Checkpoint, LocalVisits, Visits
 from pursuit.trips.blocks import points_of
 
 from .batch_fitting import fit_visits, identity
-from .batch_scores import scored
+from .batch_scores import for_blocks, scored
 
 
 class BatchFits(BaseEstimator):
@@ -39,7 +39,8 @@ class BatchFits(BaseEstimator):
         rows : Rows, path, callable or other source
             What :func:`pursuit.batches.rows_of` takes: an object of `pursuit.batches`,
             such as ``ParquetRows("folder", target="y")``, or a callable that returns an
-            iterator of blocks (X, y) or (X, y, sample_weight).
+            iterator of blocks (X, y) or (X, y, sample_weight). An object of
+            :class:`pursuit.trips.Visits` visits blocks wherever they are.
         checkpoint : path, optional
             File in which the work so far is kept. If the fit is killed, another one
             with the same rows, parameters and file goes on from there, to the same
@@ -56,8 +57,16 @@ class BatchFits(BaseEstimator):
         --------
         predict_batches : Predictions block by block.
         """
-        source = rows_of(rows)
-        kept = None
+        if isinstance(rows, Visits):
+            if checkpoint is not None:
+                raise ValueError(
+                    f"checkpoint={os.fspath(checkpoint)!r} is for rows that are read "
+                    f"here, one block after the other: {type(rows).__name__} visits "
+                    "them by itself. Leave it out."
+                )
+            fit_visits(self, rows, rows.feature_names)
+            return self
+        source, kept = rows_of(rows), None
         if checkpoint is not None:
             kept = Checkpoint(checkpoint, identity(self, source))
         visits = LocalVisits(source, self.verbose, kept)
@@ -82,8 +91,9 @@ class BatchFits(BaseEstimator):
             What the method returns for one block of rows.
         """
         check_is_fitted(self, "dual_coef_")
-        predict = getattr(self, method)
-        for block in rows_of(rows).blocks():
+        source = rows_of(rows)
+        predict = getattr(for_blocks(self, source.feature_names), method)
+        for block in source.blocks():
             if len(block):
                 yield predict(points_of(block, self.n_features_in_))
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pursuit._user_errors import CommandError, TableError
 
 from ._options import add_table_options
-from ._talk import bar, counted, lines, note, one_line, size, told_warnings
+from ._talk import bar, counted, lines, note, size, told_warnings, written
+from ._translations import in_command_words
 
 if TYPE_CHECKING:
     from pursuit.tables import Rows, Source
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="file to write (default: the model's name with .html)",
     )
     parser.add_argument("--title", help="title of the page")
-    add_table_options(parser)
+    add_table_options(parser, has_model=True)
     parser.add_argument("--quiet", action="store_true", help="print errors only")
 
 
@@ -47,26 +48,24 @@ def run(args: argparse.Namespace) -> None:
     from ._options import opened
 
     model, recipe = _model_files.load(args.model)
-    source = opened(args)
+    source = opened(args, recipe.usual)
     path = args.output or Path(args.model.stem + ".html")
     judged, rows = _judged(model, recipe, _read(source, recipe, args))
     title = args.title or f"{args.model.stem}: {recipe.target_name}"
     from pursuit import report  # slow to import
 
+    is_new = not path.exists()
     with told_warnings(quiet=args.quiet):
         try:
             report.write(
                 model, path, title=title, target_names=recipe.target_name, **judged
             )
         except ValueError as error:
-            raise CommandError(f"{args.model}: {one_line(error)}") from error
+            raise CommandError(f"{args.model}: {in_command_words(error)}") from error
     if not args.quiet:
         note("who gets the page can read some rows of the table in it")
-        print(
-            lines(
-                [("rows", rows), ("written", f"{path} ({size(path.stat().st_size)})")]
-            )
-        )
+        file = written(path, size(path.stat().st_size), is_new=is_new)
+        print(lines([("rows", rows), file]))
 
 
 def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> Rows:
@@ -74,6 +73,7 @@ def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> Rows:
     from pursuit.tables import drawn_rows
 
     from ._columns import found
+    from ._options import notation_of
     from .predict import check_columns
 
     if recipe.target is None:
@@ -89,7 +89,7 @@ def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> Rows:
             source,
             [*recipe.fields, target],
             max_rows=MAX_ROWS,
-            decimal=args.decimal,
+            notation=notation_of(args, recipe.notation),
             keeps=lambda rows: rows.is_known(target.name),
             seen=lambda block: advance(len(block)),
         )

@@ -5,21 +5,25 @@ A file is read twice: `scan` looks at every cell and says what each column holds
 hold a block of the file at a time, so that the file may be larger than the memory.
 """
 
-from .cells import days, number_of, numbers
+from .cells import days, number_of, numbers, shown
 from .columns import Kind, Scan, scan
+from .notation import PLAIN, Notation
 from .rows import Field, Reader, Rows, drawn_rows, smallest
-from .sources import Block, Source, open_table
+from .sources import Block, Source, Usual, open_table
 from .splits import Split, fingerprint
 
 __all__ = [
+    "PLAIN",
     "Block",
     "Field",
     "Kind",
+    "Notation",
     "Reader",
     "Rows",
     "Scan",
     "Source",
     "Split",
+    "Usual",
     "days",
     "drawn_rows",
     "fingerprint",
@@ -27,5 +31,6 @@ __all__ = [
     "numbers",
     "open_table",
     "scan",
+    "shown",
     "smallest",
 ]

@@ -49,7 +49,7 @@ def test_a_regression(csv, capsys):
         "left out  'sunny': as asked for",
         "target    'price': regression (numbers)",
         "rows      96 to fit, 24 held out to measure the error (the same each time)",
-        "model     6 points (rows that predictions are made of), Gaussian kernel",
+        "model     6 points (of 96 rows), Gaussian kernel",
         "of the model that is written, which has not seen these rows",
         "written   houses.pursuit (",
         "pursuit predict houses.pursuit new.csv",

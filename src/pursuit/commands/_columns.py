@@ -253,7 +253,7 @@ def _check_varies(path: str, column: Column) -> None:
 
 def _missing_words(column: Column) -> str:
     """Return which words of a target count as missing, and what to do about it."""
-    if column.absent is None or not column.absent[1]:
+    if column.absent is None:
         return ""
     row, text = column.absent
     n = column.missing[text] + column.dashes[text]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pursuit._user_errors import TableError
 from pursuit.tables import Notation, Scan, Source, shown
-from pursuit.tables.guesses import Guess, Strange, guess, options, strange
+from pursuit.tables.guesses import Guess, Strange, guess, options, strange, united
 
 from ._columns import Choices
 from ._talk import counted, in_shell
@@ -18,16 +18,22 @@ def check_notation(source: Source, scan: Scan, choices: Choices) -> None:
     """Raise if columns look like numbers or dates in another notation.
 
     They would become words without it. The error names options that read all of them.
+    Numbers with units would, too, and are refused.
     """
     notation = choices.notation
     words = {*choices.ignore, *choices.category}
     if choices.task == "classification":
         words.add(choices.target)
-    seen = [
-        strange(scan.columns[name], notation)
-        for name in source.names
-        if name not in words
-    ]
+    columns = [scan.columns[name] for name in source.names if name not in words]
+    for column in columns:
+        cell = united(column)
+        if cell is not None:
+            raise TableError(
+                f"{source.path}: column {shown(column.name)} holds numbers with a "
+                f"unit, such as {shown(cell)}: write them without it"
+                f"{_otherwise([column.name], choices)}"
+            )
+    seen = [strange(column, notation) for column in columns]
     found = [each for each in seen if each is not None]
     if not found:
         return
@@ -45,7 +51,7 @@ def _is_mistake(scan: Scan, found: Sequence[Strange]) -> bool:
 
 def _told(found: Sequence[Strange], guessed: Guess, choices: Choices) -> str:
     holds = _holds(found)
-    otherwise = _otherwise(found, choices)
+    otherwise = _otherwise([each.name for each in found], choices)
     if guessed.notations:
         told = " or ".join(
             options(each, choices.notation) + _meaning(each, guessed, found)
@@ -86,9 +92,9 @@ def _meaning(each: Notation, guessed: Guess, found: Sequence[Strange]) -> str:
     return "" if number is None else f" (it means {number:.12g})"
 
 
-def _otherwise(found: Sequence[Strange], choices: Choices) -> str:
-    """Return what to do if the columns hold words."""
-    names = [each.name for each in found if each.name != choices.target]
+def _otherwise(found: Sequence[str], choices: Choices) -> str:
+    """Return what to do if columns hold words."""
+    names = [name for name in found if name != choices.target]
     told = []
     if names:
         told.append(f"--category {in_shell(names)}")

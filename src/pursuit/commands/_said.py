@@ -146,15 +146,18 @@ def _without_target(scan: Scan, columns: Columns, n: int) -> str:
     column = scan.columns[columns.target.name]
     is_worded = columns.target.kind is Kind.CATEGORY
     said = column.missing if is_worded else column.missing + column.dashes
-    words = _some([shown(word) for word in said if word])
+    words = _some([shown(word) for word in said])
     but = f" ({words} counts as missing)" if words else ""
     return f"{counted(n, 'row')} left out, whose target is missing{but}"
 
 
 def _model(trained: Trained) -> str:
     model = trained.pipeline[-1]
+    if not model.n_support_:
+        return "no points: it predicts the same for all rows"
+    fitted = trained.n_fitted + trained.n_held_out * trained.is_refitted
     points = counted(model.n_support_, "point")
-    return f"{points} (rows that predictions are made of), {kernel_text(model)}"
+    return f"{points} (of {counted(fitted, 'row')}), {kernel_text(model)}"
 
 
 def _error(trained: Trained) -> Lines:
@@ -175,6 +178,8 @@ def _error(trained: Trained) -> Lines:
 
 
 def _importances(shares: Sequence[tuple[str, float]]) -> list[str]:
+    if not any(share for _, share in shares):  # a model without points
+        return []
     listed = list(shares[:N_IMPORTANT])
     if len(shares) > N_IMPORTANT:
         others = sum(share for _, share in shares[N_IMPORTANT:])
@@ -183,7 +188,7 @@ def _importances(shares: Sequence[tuple[str, float]]) -> list[str]:
     width = max(map(len, names), default=0)
     shares_ = (f"{100 * share:5.1f} %" for _, share in listed)
     told = [f"{n:<{width}}  {s}" for n, s in zip(names, shares_, strict=True)]
-    return ["how much the predictions depend on each:", *told] if told else []
+    return ["how much the predictions depend on each:", *told]
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -45,6 +45,7 @@ _WORDS = {
     r"\b(loss|kernel|number)='([^']+)'": r"--\1 \2",
     r"\bsample_weight\b": "--weights",
     r"\bsupport points\b": "points",
+    r"\bfeature(s?)\b": r"column\1",
     r"^y (holds|has|varies)\b": r"the target \1",
 }
 _PATTERNS = tuple((re.compile(old), new) for old, new in _WORDS.items())

@@ -37,7 +37,9 @@ class Language:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("model", type=Path, help="model file, from `pursuit fit`")
+    parser.add_argument(
+        "model", type=Path, metavar="MODEL", help="model file, from `pursuit fit`"
+    )
     parser.add_argument(
         "--to", required=True, choices=sorted(LANGUAGES), help="language"
     )
@@ -104,7 +106,7 @@ def run(args: argparse.Namespace) -> None:
         sys.stdout.buffer.write(content)
         return
     path = args.output or Path(args.model.stem + language.suffix)
-    is_new = not path.exists()
+    is_new = not path.is_file()
     write_whole(path, content)
     if not args.quiet:
         file = written(path, size(len(content)), is_new=is_new)

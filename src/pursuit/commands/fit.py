@@ -43,7 +43,9 @@ KERNELS = ("auto", "rbf", "laplacian", "poly", "linear")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("data", help="table: CSV, TSV or Parquet; - reads from a pipe")
+    parser.add_argument(
+        "data", metavar="TABLE", help="CSV, TSV or Parquet; - reads from a pipe"
+    )
     parser.add_argument(
         "--target", required=True, metavar="COLUMN", help="what to predict"
     )
@@ -145,7 +147,7 @@ def run(args: argparse.Namespace) -> None:
     trained, data = train(data, columns, settings, quiet=args.quiet)
     path = args.output or _default_path(args.data)
     shares = importances(trained.pipeline, trained.fields)
-    is_new = not path.exists()
+    is_new = not path.is_file()
     _save(path, trained, columns, data, shares, notation, usual_of(args))
     if not args.quiet:
         print(

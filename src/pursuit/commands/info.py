@@ -38,7 +38,9 @@ OPTIONAL_PACKAGES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("model", type=Path, nargs="?", help="model file")
+    parser.add_argument(
+        "model", type=Path, nargs="?", metavar="MODEL", help="model file"
+    )
 
 
 def run(args: argparse.Namespace) -> None:

@@ -34,8 +34,12 @@ PREDICTION = "prediction"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("model", type=Path, help="model file, from `pursuit fit`")
-    parser.add_argument("data", help="table: CSV, TSV or Parquet; - reads from a pipe")
+    parser.add_argument(
+        "model", type=Path, metavar="MODEL", help="model file, from `pursuit fit`"
+    )
+    parser.add_argument(
+        "data", metavar="TABLE", help="CSV, TSV or Parquet; - reads from a pipe"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -71,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
     args.keep = [found(name, source, "column for --keep:") for name in args.keep]
     predictor = _Predictor(model, recipe, notation, args)
     _tell_extra(source, recipe, args)
-    is_new = not (_is_file(args.output) and args.output.exists())
+    is_new = args.output is None or not args.output.is_file()
     with _output(args.output) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(predictor.header)

@@ -26,9 +26,13 @@ MAX_ROWS = 100_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("model", type=Path, help="model file, from `pursuit fit`")
     parser.add_argument(
-        "data", help="table with the target: that of the fit, or new rows"
+        "model", type=Path, metavar="MODEL", help="model file, from `pursuit fit`"
+    )
+    parser.add_argument(
+        "data",
+        metavar="TABLE",
+        help="table with the target: that of the fit, or new rows",
     )
     parser.add_argument(
         "-o",
@@ -54,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     title = args.title or f"{args.model.stem}: {recipe.target_name}"
     from pursuit import report  # slow to import
 
-    is_new = not path.exists()
+    is_new = not path.is_file()
     with told_warnings(quiet=args.quiet):
         try:
             report.write(

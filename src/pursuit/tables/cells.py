@@ -36,6 +36,7 @@ MISSING = frozenset(
 )
 # Missing among numbers and dates. Among words they are words, such as "+" and "-".
 DASHES = frozenset(("-", "--", "---", "\u2013", "\u2014"))
+_VOID = MISSING | DASHES
 
 # Beyond it, products of numbers overflow.
 LARGEST = 1e100
@@ -50,7 +51,8 @@ def is_missing(text: str) -> bool:
 
 def number_of(text: str, notation: Notation = PLAIN) -> float | None:
     """Return the number that a cell holds, NaN if it is missing, None if it is none."""
-    return math.nan if _is_void(text) else notation.number(text)
+    value = notation.number(text)  # first, since most cells hold one
+    return math.nan if value is None and _is_void(text) else value
 
 
 def numbers(cells: Cells, notation: Notation = PLAIN) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +102,7 @@ def shown(text: str) -> str:
 
 def _is_void(text: str) -> bool:
     """Return whether a cell has no number and no date, without being a mistake."""
-    return is_missing(text) or text.strip() in DASHES
+    return text in _VOID or text.strip() in _VOID
 
 
 def _split(values: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from .cells import DASHES, Cells, days, is_missing, numbers, too_large, words
+from .cells import DASHES, Cells, days, numbers, too_large, words
 from .notation import PLAIN, Notation
 from .sources import Block, Source
 
@@ -56,7 +56,7 @@ class Column:
     dashes : Counter
         Different dashes, which are missing unless the column holds words.
     absent : tuple of int and str, optional
-        Row and text of the first missing cell.
+        Row and text of the first word or dash that says so.
     other : tuple of int and str, optional
         Row and text of the first cell that is no number.
     undated : tuple of int and str, optional
@@ -146,8 +146,10 @@ class Column:
             self.is_counting = False
             texts = [str(cells[i]) for i in wrong]
             self._see_others(texts, [rows[i] for i in wrong], notation)
-        if int(is_number.sum()) + len(wrong) < len(rows):
-            self._see_missing(cells, rows, ~is_number)
+        if not isinstance(cells, np.ndarray):
+            is_number[wrong] = True
+            none = np.flatnonzero(~is_number).tolist()
+            self._see_missing([cells[i] for i in none], [rows[i] for i in none])
 
     def _see_numbers(
         self,
@@ -172,20 +174,14 @@ class Column:
             values = np.concatenate([[self._last], values])
         return bool((np.diff(values) == 1).all())
 
-    def _see_missing(
-        self, cells: Cells, rows: Sequence[int], is_none: np.ndarray
-    ) -> None:
-        if isinstance(cells, np.ndarray):
-            return
-        for i in np.flatnonzero(is_none).tolist():
-            text = cells[i].strip()
-            if text in DASHES:
-                self.dashes[text] += 1
-            elif is_missing(text):
-                self.missing[text] += 1
-            else:
+    def _see_missing(self, texts: list[str], rows: list[int]) -> None:
+        for text, n in Counter(texts).items():
+            word = text.strip()
+            if not word:
                 continue
-            self.absent = self.absent or (rows[i], text)
+            (self.dashes if word in DASHES else self.missing)[word] += n
+            if self.absent is None:
+                self.absent = rows[texts.index(text)], word
 
     def _see_others(
         self, texts: list[str], rows: list[int], notation: Notation

@@ -6,6 +6,7 @@ notations read all cells, neither is taken; both are named.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +19,17 @@ from .columns import MOSTLY, Column, Scan
 from .notation import DATES, DAY_FIRST, Notation
 from .sources import Source
 
-__all__ = ["Guess", "Strange", "guess", "hint", "options", "strange"]
+__all__ = ["Guess", "Strange", "guess", "hint", "options", "strange", "united"]
 
 # Pairs of decimal point and mark of thousands, those that need fewer options first.
 _NUMBERS = (
     *((".", ""), (",", ""), (".", ","), (".", " "), (".", "'")),
     *((",", "."), (",", " "), (",", "'")),
 )
+# Numbers with the sign of a currency or of percent.
+_UNIT = r"(?:[$€£¥%‰]|EUR|USD|GBP|CHF)"
+_NUMBER = r"[+-]?\d(?:[\d.,'\s]*\d)?"
+_UNITED = re.compile(rf"[+-]?{_UNIT}\s*{_NUMBER}|{_NUMBER}\s*{_UNIT}")
 # Number of blocks of a file, and of different cells of a column, that are looked at.
 _BLOCKS, _CELLS = 4, 2000
 
@@ -75,6 +80,14 @@ def strange(column: Column, notation: Notation) -> Strange | None:
         if found and n + n_read >= MOSTLY * column.n_present:
             return Strange(column.name, is_date, found[0])
     return None
+
+
+def united(column: Column) -> str | None:
+    """Return the first cell with a unit if the column holds numbers with units."""
+    found = [word for word in column.words if _UNITED.fullmatch(word)]
+    n = sum(column.words[word] for word in found)
+    is_most = n + column.n_numbers >= MOSTLY * column.n_present
+    return found[0] if found and is_most else None
 
 
 def guess(

@@ -23,6 +23,7 @@ _TIME = (
     r"(?P<second>:\d{2}(?:\.\d+)?)?\s*(?P<half>[AaPp])?(?(half)\.?[Mm]\.?)"
     r"\s*(?P<zone>[Zz]|[+-]\d{2}:?\d{2})?)?"
 )
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?")
 _YEAR_FIRST = re.compile(
     r"(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})" + _TIME
 )
@@ -104,12 +105,15 @@ class Notation:
 
     def days(self, text: str) -> float | None:
         """Return the days since 1970 of a date, None if the text says none."""
-        parts = self._date(text.strip())
-        if parts is None:
-            return None
-        year, month, day, time = parts
+        text = text.strip()
+        if not _ISO.fullmatch(text):
+            parts = self._date(text)
+            if parts is None:
+                return None
+            year, month, day, time = parts
+            text = f"{year:04}-{month:02}-{day:02}{time}"
         try:
-            moment = datetime.fromisoformat(f"{year:04}-{month:02}-{day:02}{time}")
+            moment = datetime.fromisoformat(text)
         except ValueError:  # such as the 30th of February
             return None
         if moment.tzinfo is None:

@@ -57,12 +57,18 @@ def run(args: argparse.Namespace) -> None:
     judged, rows = _judged(model, recipe, _read(source, recipe, args))
     title = args.title or f"{args.model.stem}: {recipe.target_name}"
     from pursuit import report  # slow to import
+    from pursuit.tables import Kind
 
     is_new = not path.is_file()
     with told_warnings(quiet=args.quiet):
         try:
             report.write(
-                model, path, title=title, target_names=recipe.target_name, **judged
+                model,
+                path,
+                title=title,
+                target_names=recipe.target_name,
+                date_columns=[f.name for f in recipe.fields if f.kind is Kind.DATE],
+                **judged,
             )
         except ValueError as error:
             raise CommandError(f"{args.model}: {in_command_words(error)}") from error

@@ -44,20 +44,21 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         )
     beside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(beside, "xb") as file:
+        file = open(beside, "xb")  # noqa: SIM115  (its errors are another file's)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    try:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
             beside.chmod(target.stat().st_mode & 0o777)
         os.replace(beside, target)
-    except OSError as error:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
-        if error.filename == str(beside):
+        if isinstance(error, OSError) and error.filename == str(beside):
             raise type(error)(error.errno, error.strerror, str(path)) from None
-        raise
-    except BaseException:
-        beside.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
 

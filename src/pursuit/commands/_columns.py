@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from pursuit._user_errors import TableError, UsageError
-from pursuit.tables import PLAIN, Field, Kind, Notation, Scan, Source, shown
+from pursuit._user_errors import TableError, UsageError, shown
+from pursuit.tables import PLAIN, Field, Kind, Notation, Scan, Source
 from pursuit.tables.columns import MAX_WORDS, Column
 from pursuit.tables.rows import FINITE, wrong_cell
 

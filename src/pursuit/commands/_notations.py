@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pursuit._user_errors import TableError
-from pursuit.tables import Notation, Scan, Source, shown
+from pursuit._user_errors import TableError, shown
+from pursuit.tables import Notation, Scan, Source
 from pursuit.tables.guesses import Guess, Strange, guess, options, strange, united
 
 from ._columns import Choices

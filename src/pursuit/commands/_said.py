@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pursuit.tables import Field, Kind, Scan, Source, shown
+from pursuit._user_errors import shown
+from pursuit.tables import Field, Kind, Scan, Source
 
 from ._columns import Columns
 from ._measures import Measured

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pursuit._progress import Progress
-from pursuit.tables.cells import shown
+from pursuit._user_errors import shown
 
 from ._translations import in_command_words
 

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from pursuit._user_errors import CommandError, UsageError
+from pursuit._user_errors import CommandError, UsageError, shown
 from pursuit.tables import (
     Field,
     Kind,
@@ -20,7 +20,6 @@ from pursuit.tables import (
     Split,
     drawn_rows,
     fingerprint,
-    shown,
     smallest,
 )
 from pursuit.tables.columns import MAX_WORDS

@@ -31,6 +31,9 @@ _WORDS = {
         "--number double keeps"
     ),
     r" Pass is_held_out=False, or other rows\.": " Errors on them look too small.",
+    r"^X holds the model's": "the table holds the model's",
+    r" A loss with sharper corners [^.]*\.": " Another --loss may do.",
+    r"end the calling code too": "end the command",
     r" With check=False you get the graph as it is\.": "",
     r"X_train does not hold the model's support points: .*": (
         "The table does not hold the points of the model: it is not that of the fit."

@@ -5,7 +5,7 @@ A file is read twice: `scan` looks at every cell and says what each column holds
 hold a block of the file at a time, so that the file may be larger than the memory.
 """
 
-from .cells import days, number_of, numbers, shown
+from .cells import days, number_of, numbers
 from .columns import Kind, Scan, scan
 from .notation import PLAIN, Notation
 from .rows import Field, Reader, Rows, drawn_rows, smallest
@@ -31,6 +31,5 @@ __all__ = [
     "numbers",
     "open_table",
     "scan",
-    "shown",
     "smallest",
 ]

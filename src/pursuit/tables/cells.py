@@ -17,7 +17,6 @@ __all__ = [
     "is_missing",
     "number_of",
     "numbers",
-    "shown",
     "too_large",
     "words",
 ]
@@ -40,8 +39,6 @@ _VOID = MISSING | DASHES
 
 # Beyond it, products of numbers overflow.
 LARGEST = 1e100
-# Letters of a cell or a name in a message.
-SHOWN = 40
 
 
 def is_missing(text: str) -> bool:
@@ -92,12 +89,6 @@ def words(cells: Cells) -> list[str | None]:
     if isinstance(cells, np.ndarray):
         return [None if math.isnan(v) else f"{v:.15g}" for v in cells.tolist()]
     return [None if is_missing(cell) else cell.strip() for cell in cells]
-
-
-def shown(text: str) -> str:
-    """Return a cell or a name in quotation marks, in one line, shortened if long."""
-    line = " ".join(text.split())
-    return repr(line if len(line) <= SHOWN else line[: SHOWN - 3] + "...")
 
 
 def _is_void(text: str) -> bool:

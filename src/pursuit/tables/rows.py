@@ -13,9 +13,9 @@ from hashlib import blake2b
 import numpy as np
 
 from pursuit._rows import STRIDE, mixed
-from pursuit._user_errors import TableError
+from pursuit._user_errors import TableError, shown
 
-from .cells import LARGEST, Cells, days, numbers, shown, too_large, words
+from .cells import LARGEST, Cells, days, numbers, too_large, words
 from .columns import Kind
 from .guesses import hint
 from .notation import PLAIN, Notation

@@ -22,9 +22,9 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from pursuit._user_errors import TableError, UsageError
+from pursuit._user_errors import TableError, UsageError, shown
 
-from .cells import Cells, number_of, shown
+from .cells import Cells, number_of
 
 __all__ = ["BLOCK_ROWS", "Block", "Source", "Usual", "open_table"]
 

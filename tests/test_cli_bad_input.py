@@ -213,6 +213,43 @@ FITS = {
             "--category 'street name'",
         ],
     ),
+    "text that is ignored": (
+        with_column("street name", [f"street {i}" for i in range(40)]),
+        [*PRICE, "--ignore", "street name"],
+        0,
+        [],
+    ),
+    "an encoding of bytes": (
+        GOOD,
+        [*PRICE, "--encoding", "hex"],
+        2,
+        ["--encoding hex: no such encoding"],
+    ),
+    "wrong UTF-16": (
+        GOOD,
+        [*PRICE, "--encoding", "utf-16"],
+        1,
+        ["t.csv: the file is not UTF-16: name the encoding"],
+    ),
+    "a mark at the start, and its encoding": (
+        GOOD.encode("utf-8-sig"),
+        ["--target", "price", "--encoding", "utf-8", "--ignore", "area"],
+        0,
+        [],
+    ),
+    "line breaks in cells": (
+        with_column("note", [f'"line\n{i % 2}"' for i in range(40)]),
+        PRICE,
+        0,
+        [],
+    ),
+    "an empty column": (with_column("x", ["NA"] * 40), PRICE, 0, []),
+    "identifiers": (
+        with_column("id", [f"K{i:05}" for i in range(40)]),
+        PRICE,
+        1,
+        ["column 'id' holds 40 different words in 40 rows: leave out by --ignore id"],
+    ),
     "not ISO dates": (
         with_column("day", [f"{i % 28 + 1}/1/2024" for i in range(40)]),
         PRICE,

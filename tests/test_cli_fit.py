@@ -298,6 +298,10 @@ def test_max_rows(csv, capsys):
         "only 50 of 120 are used, drawn at random (the same each time): as asked" in out
     )
     assert "40 to fit, 10 held out" in out
+    out, _ = succeed(capsys, "info", "houses.pursuit")
+    assert "40 fitted of 120 with a target (50 were drawn)" in out
+    out, _ = succeed(capsys, "report", "houses.pursuit", csv)
+    assert "120 rows, of which the fit has seen some" in out
 
 
 # -- surroundings ------------------------------------------------------------------

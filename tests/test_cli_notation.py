@@ -261,6 +261,29 @@ def test_points_between_thousands_leave_the_comma(capsys):
     assert _model_files.load(_model_files.Path("t.pursuit"))[1].notation == EUROPEAN
 
 
+@pytest.mark.parametrize(
+    "cells, part",
+    [
+        ("3,5,2024-01-31", "row 2 has 3 cells, the header has 2"),
+        ('"3,5",2024-01-31', "'3,5' is not a number (if it is a number: --decimal ,)"),
+        (
+            "3.5,31/1/2024",
+            "not a date (if it is a date that is written so: --dates day",
+        ),
+        ("3.5,soon", "'soon' is not a date (dates are written 2024-01-31 or"),
+    ],
+)
+def test_new_tables_that_are_written_otherwise(cells, part, capsys):
+    lines = [f"{i / 7:.2f},2024-0{i % 9 + 1}-11,{i * 5 % 29}.25" for i in range(30)]
+    for name, text in (("t", "\n".join(["x,d,y", *lines])), ("new", f"x,d\n{cells}")):
+        with open(f"{name}.csv", "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    succeed(capsys, "fit", "t.csv", "--target", "y", "--quiet", *FAST)
+    status, _, err = run(capsys, "predict", "t.pursuit", "new.csv")
+    assert (status, err.count("\n")) == (1, 1)
+    assert part in err
+
+
 def test_the_file_remembers_delimiter_and_encoding(capsys):
     rows = european()[1]
     plain = [[a.replace(".", "").replace(",", "."), "ö", p] for a, _, _, p in rows]
@@ -285,6 +308,9 @@ def test_recipes_without_notation_are_those_of_the_first_files():
     recipe = Recipe((Field("x", Kind.NUMBER),))
     told = json.loads(json.dumps(recipe.as_dict()))
     assert Recipe.of_dict(told) == recipe
+    for name, text in (("decimal", "x"), ("delimiter", "ab"), ("dates", "never")):
+        with pytest.raises(ValueError, match=r"cannot be|not one character"):
+            Recipe.of_dict({**told, "written": {**told["written"], name: text}})
     del told["written"]
     assert Recipe.of_dict(told) == recipe
 

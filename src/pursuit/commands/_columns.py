@@ -125,10 +125,10 @@ def chosen_columns(source: Source, scan: Scan, choices: Choices) -> Columns:
             continue
         column = scan.columns[name]
         kind, why = _kind(column, choices)
-        if kind is Kind.TEXT:
-            refused.append(column)
-        elif kind in (Kind.ROW_NUMBER, Kind.EMPTY) or why:
+        if why:
             left_out.append((name, why))
+        elif kind is Kind.TEXT:
+            refused.append(column)
         else:
             _check_cells(source.path, column, kind, choices.notation)
             features.append(Field(name, kind))

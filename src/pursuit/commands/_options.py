@@ -39,7 +39,8 @@ def add_table_options(parser: argparse.ArgumentParser, *, has_model: bool) -> No
     group.add_argument(
         "--decimal",
         choices=(".", ","),
-        help=f"decimal point of numbers {default('.')}",
+        metavar="CHAR",
+        help=f"decimal point of numbers: . or , {default('.')}",
     )
     group.add_argument(
         "--thousands",
@@ -52,7 +53,7 @@ def add_table_options(parser: argparse.ArgumentParser, *, has_model: bool) -> No
         "--dates",
         choices=("day-first", "month-first"),
         help="what 1/2/2024 means; 2024-01-31 and 31 Jan 2024 are always read "
-        + default("it is no date"),
+        + default("such dates are refused"),
     )
     group.add_argument(
         "--encoding",

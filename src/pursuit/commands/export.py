@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _points(model: Any) -> tuple[str, str]:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return "model", f"{type(last).__name__}: {counted(last.n_support_, 'point')}"
+    return "model", counted(last.n_support_, "point")
 
 
 def _within(

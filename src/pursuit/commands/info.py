@@ -133,7 +133,8 @@ def _facts(facts: Facts) -> Iterator[tuple[str, str]]:
 
     yield "task", facts.task
     fitted = facts.n_drawn if facts.is_refitted else facts.n_fitted
-    yield "rows", f"{fitted} fitted of {facts.n_rows} with a target"
+    drawn = f" ({facts.n_drawn} were drawn)" if facts.n_drawn < facts.n_rows else ""
+    yield "rows", f"{fitted} fitted of {facts.n_rows} with a target{drawn}"
     if facts.measured is None:
         yield "error", "not measured: the fit held out no rows (--test-size)"
     else:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pursuit._user_errors import CommandError, TableError
+from pursuit._user_errors import CommandError, TableError, shown
 
 from ._options import add_table_options
 from ._talk import bar, counted, lines, note, size, told_warnings, written
@@ -54,7 +54,10 @@ def run(args: argparse.Namespace) -> None:
     model, recipe = _model_files.load(args.model)
     source = opened(args, recipe.usual)
     path = args.output or Path(args.model.stem + ".html")
-    judged, rows = _judged(model, recipe, _read(source, recipe, args))
+    read, n_rows = _read(source, recipe, args)
+    judged, rows = _judged(model, recipe, read, n_rows)
+    if len(read) < n_rows:
+        rows += f"; {len(read)} of {n_rows} rows of the table were drawn"
     title = args.title or f"{args.model.stem}: {recipe.target_name}"
     from pursuit import report  # slow to import
     from pursuit.tables import Kind
@@ -78,8 +81,8 @@ def run(args: argparse.Namespace) -> None:
         print(lines([("rows", rows), file]))
 
 
-def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> Rows:
-    """Return the rows of a table that have a target."""
+def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> tuple[Rows, int]:
+    """Return rows of a table that have a target, and how many there are."""
     from pursuit.tables import drawn_rows
 
     from ._columns import found
@@ -95,7 +98,7 @@ def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> Rows:
     target = recipe.target
     found(target.name, source, "target")
     with bar(None, "reading", quiet=args.quiet, unit="row") as advance:
-        rows, _ = drawn_rows(
+        rows, n_rows = drawn_rows(
             source,
             [*recipe.fields, target],
             max_rows=MAX_ROWS,
@@ -104,11 +107,13 @@ def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> Rows:
             seen=lambda block: advance(len(block)),
         )
     if not len(rows):
-        raise TableError(f"{source.path}: no row has a target in {target.name!r}")
-    return rows
+        raise TableError(f"{source.path}: no row has a target in {shown(target.name)}")
+    return rows, n_rows
 
 
-def _judged(model: Any, recipe: Recipe, rows: Rows) -> tuple[dict[str, Any], str]:
+def _judged(
+    model: Any, recipe: Recipe, rows: Rows, n_rows: int
+) -> tuple[dict[str, Any], str]:
     """Return the rows to judge the model on, and a line about them.
 
     Of the table of the fit, these are the rows that were held out.
@@ -124,6 +129,11 @@ def _judged(model: Any, recipe: Recipe, rows: Rows) -> tuple[dict[str, Any], str
     rows, digests = ordered(rows, recipe.fields, recipe.target)
     X, y = rows.array(recipe.names), targets(rows, recipe.target, is_class)
     is_known = fingerprint(digests) == recipe.fingerprint
+    facts = recipe.facts
+    if not is_known and facts is not None and facts.n_drawn < facts.n_rows == n_rows:
+        # Rows of the fit are among these, but which they are is not known.
+        seen = f"{counted(len(y), 'row')}, of which the fit has seen some"
+        return {"X": X, "y": y, "is_held_out": False}, seen
     if recipe.split is None or not is_known:
         new = f"{counted(len(y), 'row')}, which are not the table of the fit"
         return {"X": X, "y": y, "is_held_out": True}, new
@@ -131,7 +141,7 @@ def _judged(model: Any, recipe: Recipe, rows: Rows) -> tuple[dict[str, Any], str
     names = [*recipe.names, recipe.target.name]
     numbered = rows.numbered_digests(names, split.seed)
     is_out = split.holds_out(numbered, y if is_class else None)
-    is_refitted = recipe.facts is not None and recipe.facts.is_refitted
+    is_refitted = facts is not None and facts.is_refitted
     fitted = ~is_out | is_refitted
     training = {"X_train": X[fitted], "y_train": y[fitted]}
     if is_refitted or not is_out.any():

@@ -30,6 +30,7 @@ __all__ = ["BLOCK_ROWS", "Block", "Source", "Usual", "open_table"]
 
 BLOCK_ROWS = 16384
 DELIMITERS = (",", ";", "\t", "|")
+NO_DELIMITERS = ('"', "\r", "\n")
 
 _OPENERS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -81,6 +82,10 @@ class Usual:
 
     delimiter: str = ""
     encoding: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.delimiter) > 1 or self.delimiter in NO_DELIMITERS:
+            raise ValueError(f"{self.delimiter!r} is not one character.")
 
 
 class Source(Protocol):
@@ -271,17 +276,17 @@ class _TextSource:
     def _undecodable(self) -> str:
         """Return a message that names the line with the wrong bytes."""
         where = "the file "
+        encoding = self._encoding.upper().removesuffix("-SIG")
+        # Others have no line ends of one byte.
         with self._binary() as stream:
-            for number, line in enumerate(stream, 1):
+            has_lines = not encoding.startswith(("UTF-16", "UTF-32"))
+            for number, line in enumerate(stream if has_lines else (), 1):
                 try:
                     line.decode(self._encoding)
                 except UnicodeDecodeError as error:
                     byte = error.object[error.start]
                     where = f"line {number}: byte 0x{byte:02x} "
                     break
-                except UnicodeError:  # such as a mark that is not at the start
-                    break
-        encoding = self._encoding.upper().removesuffix("-SIG")
         return (
             f"{self.path}: {where}is not {encoding}: "
             "name the encoding, such as --encoding cp1252 or --encoding latin-1"
@@ -312,6 +317,7 @@ def _told_encoding(start: bytes) -> str:
 
 def _known_encoding(name: str) -> str:
     try:
+        io.TextIOWrapper(io.BytesIO(), name)  # refuses those of bytes, such as hex
         # Without a mark at the start, the two are the same.
         return "utf-8-sig" if codecs.lookup(name).name == "utf-8" else name
     except LookupError:

@@ -362,3 +362,21 @@ def test_units_are_refused(cells, capsys):
     assert f"column 'x' holds numbers with a unit, such as {cells[0]!r}" in err
     assert "if these are words: --category x" in err
     assert fitted(capsys, cells, "--category", "x")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "cells, is_doubtful",
+    [
+        (["1.234", "567", "12.500"], True),
+        (["1.234", "0.567", "12"], False),
+        (["1.234", "1234", "12"], False),
+        (["1.234", "2.5", "12"], False),
+        (["1.234", "2.345"], False),  # three decimals each
+        (["1", "234"], False),
+    ],
+)
+def test_points_that_may_stand_between_thousands_are_told(cells, is_doubtful, capsys):
+    status, _, err = fitted(capsys, cells)
+    assert status == 0
+    told = "column 'x': '1.234' is read as 1.234; if its point stands between thousands"
+    assert (told in err) is is_doubtful

@@ -6,12 +6,20 @@ from collections.abc import Sequence
 
 from pursuit._user_errors import TableError, shown
 from pursuit.tables import Notation, Scan, Source
-from pursuit.tables.guesses import Guess, Strange, guess, options, strange, united
+from pursuit.tables.guesses import (
+    Guess,
+    Strange,
+    doubtful,
+    guess,
+    options,
+    strange,
+    united,
+)
 
 from ._columns import Choices
-from ._talk import counted, in_shell
+from ._talk import counted, in_shell, note
 
-__all__ = ["check_notation"]
+__all__ = ["check_notation", "tell_doubts"]
 
 
 def check_notation(source: Source, scan: Scan, choices: Choices) -> None:
@@ -41,6 +49,21 @@ def check_notation(source: Source, scan: Scan, choices: Choices) -> None:
     if not guessed.notations and _is_mistake(scan, found):
         return  # a wrong cell, which is named with its row
     raise TableError(f"{source.path}: {_told(found, guessed, choices)}")
+
+
+def tell_doubts(
+    source: Source, names: Sequence[str], notation: Notation, *, quiet: bool
+) -> None:
+    """Say how numbers are read whose points may stand between thousands."""
+    found = {n: cell for n, cell in doubtful(source, notation).items() if n in names}
+    for name, cell in list(found.items())[:1]:
+        more = f" (and {counted(len(found) - 1, 'other')})" if len(found) > 1 else ""
+        note(
+            f"column {shown(name)}{more}: {shown(cell)} is read as "
+            f"{notation.number(cell):g}; if its point stands between thousands: "
+            "--thousands .",
+            quiet=quiet,
+        )
 
 
 def _is_mistake(scan: Scan, found: Sequence[Strange]) -> bool:

@@ -128,8 +128,10 @@ def _configure_model(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Fit a model, write it, and print what was measured."""
+    from pursuit.tables import Kind
+
     from ._columns import chosen_columns
-    from ._notations import check_notation
+    from ._notations import check_notation, tell_doubts
     from ._options import notation_of, opened, usual_of
     from ._pipelines import importances
     from ._said import said
@@ -143,6 +145,8 @@ def run(args: argparse.Namespace) -> None:
     columns = chosen_columns(source, scan, choices)
     if args.proba and not columns.is_class:
         raise UsageError("--proba: a regression has no probabilities")
+    numbers = [f.name for f in columns.fields if f.kind is Kind.NUMBER]
+    tell_doubts(source, numbers, notation, quiet=args.quiet)
     data = read(source, scan, columns, settings, notation=notation, quiet=args.quiet)
     trained, data = train(data, columns, settings, quiet=args.quiet)
     path = args.output or _default_path(args.data)

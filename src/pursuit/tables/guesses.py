@@ -19,7 +19,16 @@ from .columns import MOSTLY, Column, Scan
 from .notation import DATES, DAY_FIRST, Notation
 from .sources import Source
 
-__all__ = ["Guess", "Strange", "guess", "hint", "options", "strange", "united"]
+__all__ = [
+    "Guess",
+    "Strange",
+    "doubtful",
+    "guess",
+    "hint",
+    "options",
+    "strange",
+    "united",
+]
 
 # Pairs of decimal point and mark of thousands, those that need fewer options first.
 _NUMBERS = (
@@ -30,6 +39,9 @@ _NUMBERS = (
 _UNIT = r"(?:[$€£¥%‰]|EUR|USD|GBP|CHF)"
 _NUMBER = r"[+-]?\d(?:[\d.,'\s]*\d)?"
 _UNITED = re.compile(rf"[+-]?{_UNIT}\s*{_NUMBER}|{_NUMBER}\s*{_UNIT}")
+# Numbers from 1000 on with points between thousands, and those below.
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
+_SMALL = re.compile(r"[+-]?\d{1,3}")
 # Number of blocks of a file, and of different cells of a column, that are looked at.
 _BLOCKS, _CELLS = 4, 2000
 
@@ -88,6 +100,24 @@ def united(column: Column) -> str | None:
     n = sum(column.words[word] for word in found)
     is_most = n + column.n_numbers >= MOSTLY * column.n_present
     return found[0] if found and is_most else None
+
+
+def doubtful(source: Source, notation: Notation) -> dict[str, str]:
+    """Return columns whose decimal points may stand between thousands, with a cell.
+
+    In those, each point stands before three digits, no number begins with 0, and some
+    numbers below 1000 have no point. Decimals would seldom look so.
+    """
+    if notation.decimal != ".":
+        return {}
+    found = {}
+    for name, cells in _cells(source, n_blocks=1).items():
+        pointed = [cell for cell in cells if "." in cell]
+        others = [cell for cell in cells if "." not in cell]
+        is_grouped = all(_GROUPED.fullmatch(cell) for cell in pointed)
+        if pointed and others and is_grouped and all(map(_SMALL.fullmatch, others)):
+            found[name] = pointed[0]
+    return found
 
 
 def guess(
@@ -200,10 +230,10 @@ def _share(cells: Counter[str], notation: Notation, is_date: bool) -> float:
     return n / max(1, cells.total())
 
 
-def _cells(source: Source) -> dict[str, Counter[str]]:
+def _cells(source: Source, n_blocks: int = _BLOCKS) -> dict[str, Counter[str]]:
     """Return different cells of the columns of text in the first blocks."""
     found: dict[str, Counter[str]] = {}
-    for block in islice(source.blocks(), _BLOCKS):
+    for block in islice(source.blocks(), n_blocks):
         for name, cells in block.columns.items():
             if isinstance(cells, np.ndarray):  # has no notation
                 continue

@@ -71,7 +71,7 @@ def test_fewer_points(folder, capsys):
     assert "2 points" in out
     status, _, err = run(capsys, *words, "--points", "700")
     assert status == 2
-    assert "--points 700: the path in the file has" in err
+    assert "--points 700: the file holds models of up to" in err
 
 
 @pytest.mark.parametrize("language", ["js", "numpy"])

@@ -16,7 +16,7 @@ import pursuit
 from pursuit.cli import main
 from pursuit.commands import _model_files
 from pursuit.commands._recipes import Recipe
-from pursuit.tables import sources
+from pursuit.tables import Notation, sources
 
 
 @pytest.fixture(scope="module")
@@ -48,21 +48,21 @@ def test_a_regression(csv, capsys):
         "1 date: 'sold', as days since 1970",
         "left out  'sunny': as asked for",
         "target    'price': regression (numbers)",
-        "rows      96 to fit, 24 held out (told by their contents)",
-        "model     KMPRegressor: 6 points, Gaussian kernel",
+        "rows      96 to fit, 24 held out to measure the error (the same each time)",
+        "model     6 points (of 96 rows), Gaussian kernel",
         "of the model that is written, which has not seen these rows",
         "written   houses.pursuit (",
         "pursuit predict houses.pursuit new.csv",
     ):
         assert line in out
-    assert "missing cells in 'area': medians, and a flag" in out
+    assert "missing cells in 'area': filled with the median, and marked" in out
 
 
 def test_a_classification(csv, capsys):
     out, _ = succeed(capsys, "fit", csv, "--target", "sunny", "-o", "m.pursuit", *FAST)
     assert "'sunny': classification (2 classes): " in out
-    assert "misclassified of 24 rows held out" in out
-    assert "if all were '" in out
+    assert "of 24 rows held out are classified wrongly" in out
+    assert "if all are called '" in out
     assert list(pursuit.load("m.pursuit").classes_) == ["no", "yes"]
 
 
@@ -121,6 +121,9 @@ def test_other_forms_of_the_same_table_give_the_same_file(csv, capsys, monkeypat
         decimal = ["--decimal", ","] if name.endswith("txt") else []
         words = [name, "--target", "price", "-o", "other", "--quiet", *decimal, *FAST]
         succeed(capsys, "fit", *words)
+        if decimal:  # which the file remembers
+            assert recipe("other") == replace(recipe("one"), notation=Notation(","))
+            continue
         with open("one", "rb") as one, open("other", "rb") as other:
             assert one.read() == other.read(), name
 
@@ -221,7 +224,7 @@ def test_rows_without_a_target_are_left_out(capsys):
     with open("t.csv", "w", encoding="utf-8") as file:
         file.write(text_of(header, rows))
     out, _ = succeed(capsys, "fit", "t.csv", "--target", "price", *FAST)
-    assert "12 rows without a target left out" in out
+    assert "12 rows left out, whose target is missing ('NA' counts as missing)" in out
     assert "86 to fit, 22 held out" in out
 
 
@@ -233,7 +236,7 @@ def test_weights(capsys):
         file.write(text_of([*header, "w"], weighted))
     words = ["--target", "price", "--weights", "w", "--test-size", "0", *FAST]
     out, _ = succeed(capsys, "fit", "t.csv", *words)
-    assert "not measured: no rows were held out" in out
+    assert "not measured: --test-size 0 holds out no rows" in out
     weighted = pursuit.load("t.pursuit")[-1].dual_coef_
     succeed(capsys, "fit", "t.csv", *words[:2], "--ignore", "w", *words[4:])
     assert not np.array_equal(pursuit.load("t.pursuit")[-1].dual_coef_, weighted)
@@ -273,7 +276,7 @@ def test_rows_beyond_the_memory_are_drawn(capsys, monkeypatch):
     words = ["--target", "price", "--max-memory", "1 MiB", *FAST]
     out, _ = succeed(capsys, "fit", "t.csv", *words)
     (line,) = [line for line in out.split("\n") if "drawn" in line]
-    n, of, total = line.split()[1:4]
+    n, of, total = line.split()[2:5]
     assert (of, total) == ("of", "3000")
     assert 200 < int(n) < 2000
     assert "more do not fit into --max-memory" in line
@@ -291,8 +294,14 @@ def test_an_amount_that_is_too_little(csv, capsys):
 
 def test_max_rows(csv, capsys):
     out, _ = succeed(capsys, "fit", csv, "--target", "price", "--max-rows", "50", *FAST)
-    assert "50 of 120 drawn: as asked for" in out
+    assert (
+        "only 50 of 120 are used, drawn at random (the same each time): as asked" in out
+    )
     assert "40 to fit, 10 held out" in out
+    out, _ = succeed(capsys, "info", "houses.pursuit")
+    assert "40 fitted of 120 with a target (50 were drawn)" in out
+    out, _ = succeed(capsys, "report", "houses.pursuit", csv)
+    assert "120 rows, of which the fit has seen some" in out
 
 
 # -- surroundings ------------------------------------------------------------------
@@ -410,6 +419,6 @@ def test_a_model_no_better_than_the_constant_is_called_so(tmp_path, capsys):
     command = ["fit", str(tmp_path / "n.csv"), "--target", "kind", "--kernel", "rbf"]
     assert main([*command, "-o", str(tmp_path / "n.pursuit"), "--points", "3"]) == 0
     said = capsys.readouterr().out
-    wrong, constant = re.findall(r"([\d.]+) %", said.split("error")[1])[:2]
+    wrong, constant = re.findall(r"([\d.]+) %", said.split("\nerror")[1])[:2]
     is_no_better = float(wrong) >= float(constant)
     assert ("no better than the constant" in said) == is_no_better

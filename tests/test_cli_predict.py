@@ -219,10 +219,10 @@ def test_info(capsys):
     for part in (
         "KMPClassifier",
         "3: Aachen, Bonn, Köln",
-        "proba    yes",
+        "probabilities  yes: predict --proba",
         "'town'",
-        "task     classification",
-        "misclassified of 24 rows held out",
+        "task           classification",
+        "of 24 rows held out are classified wrongly",
         "Gaussian kernel\n",
         "96 fitted of 120",
         "category (no, yes)",

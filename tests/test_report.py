@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from dataclasses import dataclass, field
 from functools import cached_property
 from html.parser import HTMLParser
@@ -783,6 +784,7 @@ def test_dependence_is_the_mean_of_predictions(cases, show):
     page.select_option("#column", label="city")
     page.select_option("#dependence-output", "1")
     page.click("#dependence summary")
+    page.wait_for_selector("#dependence tbody tr")
     lines = page.locator("#dependence tbody tr").all_inner_texts()
     shares = [float(line.split("\t")[-1].split()[0]) / 100 for line in lines]
     # The page draws 40 of its rows; all are shuffled the same way each time.
@@ -899,3 +901,96 @@ def test_a_notebook_shows_the_page_in_a_frame(cases, show, tmp_path):
         page.evaluate("getComputedStyle(document.querySelector('h1')).fontSize")
         == "32px"
     )
+
+
+# -- dates -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dated():
+    """A model of a date, a moment and a number, and its report."""
+    rng = np.random.default_rng(0)
+    first = np.datetime64("2023-11-20").astype(int)
+    X = np.column_stack(
+        [
+            first + rng.integers(0, 400, 80),
+            first + rng.uniform(0, 400, 80),
+            rng.normal(size=80),
+        ]
+    )
+    y = np.sin((X[:, 0] - first) / 60) + X[:, 2]
+    model = make_pipeline(StandardScaler(), KMPRegressor(**FAST)).fit(X, y)
+    names = {"feature_names": ["sold", "seen", "size"], "X_train": X, "y_train": y}
+    made = report.Report(
+        model, X, y, is_held_out=False, date_columns=["sold", "seen"], **names
+    )
+    return Case(model, X, y), made
+
+
+def test_dates_are_named(dated, cases):
+    _, made = dated
+    assert [each["isDate"] for each in made.contents["columns"]] == [True, True, False]
+    assert made.contents["columns"][1]["typical"] in made.contents["rows"]["X"][:, 1]
+    case = cases("number")
+    with pytest.raises(ValueError, match="date_columns: 'other' is not a column of nu"):
+        report.Report(case.model, case.X, case.y, date_columns=["other"])
+
+
+def test_dates_are_shown_as_dates(dated, show):
+    case, made = dated
+    page = show(made)
+    assert page.get_attribute("#field-0", "type") == "date"
+    assert page.get_attribute("#field-1", "type") == "datetime-local"
+    assert page.get_attribute("#field-2", "type") == "number"
+    typical = made.contents["columns"][0]["typical"]
+    assert page.input_value("#field-0") == str(np.datetime64(int(typical), "D"))
+    assert re.fullmatch(
+        r"202\d-\d\d-\d\d to 202\d-\d\d-\d\d", page.inner_text("#hint-0")
+    )
+    page.fill("#field-0", "2024-02-29")
+    page.fill("#field-1", "2024-03-01T18:00")
+    page.fill("#field-2", "0.5")
+    days = [np.datetime64(d).astype(int) for d in ("2024-02-29", "2024-03-01")]
+    row = np.array([[days[0], days[1] + 0.75, 0.5]])
+    assert values_of_answer(page) == pytest.approx(case.model.predict(row), abs=1e-9)
+    assert "2024-" in page.inner_text("#nearest")
+    page.fill("#field-0", "")
+    assert page.inner_text("#hint-0").startswith("needs a date")
+    page.fill("#field-0", "2019-01-01")
+    assert page.inner_text("#hint-0").startswith("outside 2023-11-")
+
+
+def test_dates_have_ticks_of_the_calendar(dated, show):
+    page = show(dated[1])
+    names = page.locator("#column option").all_inner_texts()
+    page.select_option("#column", str(names.index("sold")))
+    texts = page.locator("#dependence-chart .axes .middle").all_text_contents()
+    ticks = [text for text in texts if text.startswith("20")]
+    assert len(ticks) >= 3
+    assert all(text.endswith("-01") for text in ticks)
+
+
+@pytest.mark.parametrize(
+    "low, high, count, expected",
+    [
+        ("2024-02-27", "2024-03-02", 5, ["2024-02-27", "2024-02-28", "2024-02-29"]),
+        ("2024-01-10", "2024-12-20", 4, ["2024-04-01", "2024-07-01", "2024-10-01"]),
+        ("2001-05-05", "2029-05-05", 3, ["2010-01-01", "2020-01-01"]),
+        ("1960-03-01", "1969-12-31", 9, ["1962-01-01", "1964-01-01", "1966-01-01"]),
+    ],
+)
+def test_ticks(low, high, count, expected, tmp_path):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    folder = Path(report.__file__).parent / "scripts"
+    code = "\n".join(
+        (folder / name).read_text("utf-8") for name in ("charts.js", "dates.js")
+    )
+    ends = ", ".join(f"daysOf('{day}')" for day in (low, high))
+    code += f"\nconsole.log(dateTicks({ends}, {count}).map((d) => dateText(d)).join())"
+    (tmp_path / "ticks.js").write_text(code, encoding="utf-8")
+    done = subprocess.run(
+        [node, tmp_path / "ticks.js"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip().split(",")[: len(expected)] == expected

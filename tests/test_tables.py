@@ -15,6 +15,7 @@ from pursuit._user_errors import TableError
 from pursuit.tables import (
     Field,
     Kind,
+    Notation,
     Reader,
     Rows,
     Split,
@@ -72,7 +73,7 @@ def test_missing_cells(text):
 
 @pytest.mark.parametrize("text, number", [("1,5", 1.5), ("1.5", None), ("-3", -3.0)])
 def test_decimal_commas(text, number):
-    assert number_of(text, ",") == number
+    assert number_of(text, Notation(",")) == number
 
 
 def test_a_column_of_numbers_with_one_mistake():
@@ -208,7 +209,7 @@ def kind(values):
     half = len(values) // 2
     for start, part in ((0, values[:half]), (half, values[half:])):
         if part:
-            column.see(part, range(start + 2, start + 2 + len(part)), ".")
+            column.see(part, range(start + 2, start + 2 + len(part)))
     return column.kind
 
 

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from pursuit import __version__
 from pursuit._user_errors import CommandError, UsageError
@@ -106,8 +107,16 @@ def _plain(error: Exception) -> str:
     return str(error)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong, and end."""
+        self.exit(2, f"pursuit: error: {message} (try {self.prog} --help)\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="pursuit",
         description="Kernel matching pursuit: sparse kernel models for scikit-learn.",
     )

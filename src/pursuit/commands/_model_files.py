@@ -10,7 +10,7 @@ from pursuit._user_errors import CommandError
 from pursuit.tables import Field, Kind
 
 from ._recipes import Recipe
-from ._talk import one_line
+from ._translations import in_command_words
 
 __all__ = ["load", "save"]
 
@@ -36,7 +36,7 @@ def load(path: Path) -> tuple[Any, Recipe]:
         content = path.read_bytes()
         model, about = loads(content), container.unpack(content).about
     except ValueError as error:
-        raise CommandError(f"{path}: {one_line(error)}") from None
+        raise CommandError(f"{path}: {in_command_words(error)}") from None
     return model, _recipe(model, about, path)
 
 

@@ -5,14 +5,30 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from pursuit._user_errors import UsageError
+
 if TYPE_CHECKING:
-    from pursuit.tables import Source
+    from pursuit.tables import Notation, Source, Usual
 
-__all__ = ["add_table_options", "count", "count_from_0", "opened", "share"]
+__all__ = [
+    "add_table_options",
+    "count",
+    "count_from_0",
+    "notation_of",
+    "opened",
+    "share",
+    "usual_of",
+]
+
+AS_FIT = "as in the fit"
 
 
-def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Add how a table is written."""
+def add_table_options(parser: argparse.ArgumentParser, *, has_model: bool) -> None:
+    """Add how a table is written; a model knows how that of its fit was."""
+
+    def default(what: str) -> str:
+        return f"(default: {AS_FIT if has_model else what})"
+
     group = parser.add_argument_group("how the table is written")
     group.add_argument(
         "--delimiter",
@@ -23,19 +39,61 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--decimal",
         choices=(".", ","),
-        default=".",
-        help="decimal point (default: %(default)s)",
+        metavar="CHAR",
+        help=f"decimal point of numbers: . or , {default('.')}",
     )
     group.add_argument(
-        "--encoding", metavar="NAME", help="such as cp1252 (default: UTF-8)"
+        "--thousands",
+        type=_thousands,
+        metavar="CHAR",
+        help="what stands between thousands: , or . or ' or 'space' or 'none' "
+        + default("none"),
+    )
+    group.add_argument(
+        "--dates",
+        choices=("day-first", "month-first"),
+        help="what 1/2/2024 means; 2024-01-31 and 31 Jan 2024 are always read "
+        + default("such dates are refused"),
+    )
+    group.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help=f"such as cp1252 {default('UTF-8')}",
     )
 
 
-def opened(args: argparse.Namespace) -> Source:
+def opened(args: argparse.Namespace, usual: Usual | None = None) -> Source:
     """Return the table that the options name."""
     from pursuit.tables import open_table
 
-    return open_table(args.data, delimiter=args.delimiter, encoding=args.encoding)
+    return open_table(
+        args.data, delimiter=args.delimiter, encoding=args.encoding, usual=usual
+    )
+
+
+def notation_of(args: argparse.Namespace, usual: Notation | None = None) -> Notation:
+    """Return how numbers and dates are written: as the options say, else as usual."""
+    from pursuit.tables import PLAIN, Notation
+
+    usual = usual or PLAIN
+    decimal, thousands = args.decimal, args.thousands
+    if decimal is None:  # points between thousands leave the comma
+        decimal = {".": ",", ",": "."}.get(thousands, usual.decimal)
+    if thousands is None:
+        thousands = "" if usual.thousands == decimal else usual.thousands
+    if thousands == decimal:
+        raise UsageError(
+            f"--thousands {thousands}: this is the decimal point, too; name another "
+            "--decimal"
+        )
+    return Notation(decimal, thousands, args.dates or usual.dates)
+
+
+def usual_of(args: argparse.Namespace) -> Usual:
+    """Return what was said about a file, for the next of its kind."""
+    from pursuit.tables import Usual
+
+    return Usual(args.delimiter or "", args.encoding or "")
 
 
 def count(text: str, lowest: int = 1) -> int:
@@ -71,4 +129,11 @@ def _delimiter(text: str) -> str:
     text = {"tab": "\t", "\\t": "\t"}.get(text, text)
     if len(text) != 1 or text in '"\r\n':
         raise argparse.ArgumentTypeError(f"{text!r} is not one character")
+    return text
+
+
+def _thousands(text: str) -> str:
+    text = {"space": " ", "none": ""}.get(text, text)
+    if text not in ("", ",", ".", " ", "'"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not , . ' space or none")
     return text

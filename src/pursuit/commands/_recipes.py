@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pursuit.tables import Field, Kind, Split
+from pursuit.tables import PLAIN, Field, Kind, Notation, Split, Usual
 
 from ._measures import Measured
 
@@ -72,6 +72,10 @@ class Recipe:
         Tells the table of the fit from others.
     facts : Facts, optional
         What is known about the fit.
+    notation : Notation
+        How numbers and dates are written.
+    usual : Usual
+        What was said about the file of the fit.
     """
 
     fields: tuple[Field, ...]
@@ -80,6 +84,8 @@ class Recipe:
     split: Split | None = None
     fingerprint: str = ""
     facts: Facts | None = None
+    notation: Notation = PLAIN
+    usual: Usual = field(default_factory=Usual)
 
     @property
     def names(self) -> list[str]:
@@ -100,6 +106,7 @@ class Recipe:
             "split": None if self.split is None else asdict(self.split),
             "fingerprint": self.fingerprint,
             "facts": None if self.facts is None else asdict(self.facts),
+            "written": {**asdict(self.notation), **asdict(self.usual)},
         }
 
     @classmethod
@@ -113,7 +120,18 @@ class Recipe:
             None if split is None else Split.of_dict(split),
             str(told["fingerprint"]),
             None if facts is None else Facts.of_dict(facts),
+            *_written(told.get("written")),  # absent in the first files
         )
+
+
+def _written(told: dict[str, str] | None) -> tuple[Notation, Usual]:
+    if told is None:
+        return PLAIN, Usual()
+    texts = {name: str(text) for name, text in told.items()}
+    return (
+        Notation(texts["decimal"], texts["thousands"], texts["dates"]),
+        Usual(texts["delimiter"], texts["encoding"]),
+    )
 
 
 def _as_dict(column: Field) -> dict[str, str]:

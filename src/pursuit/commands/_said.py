@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pursuit._user_errors import shown
 from pursuit.tables import Field, Kind, Scan, Source
 
 from ._columns import Columns
 from ._measures import Measured
-from ._talk import counted, percent
+from ._talk import counted, percent, plain
 from ._training import Data, Trained
 
 __all__ = ["error_text", "kernel_text", "said"]
@@ -36,7 +37,7 @@ def said(
         *(("", text) for text in _missing(scan, trained.fields)),
         *(("left out", text) for text in _left_out(source, columns, trained)),
         ("target", _target(scan, columns)),
-        *(("rows", text) for text in _rows(scan, data, trained)),
+        *(("rows", text) for text in _rows(scan, columns, data, trained)),
         ("model", _model(trained)),
         *_error(trained),
         *(("columns", text) for text in _importances(shares)),
@@ -48,12 +49,13 @@ def error_text(measured: Measured) -> str:
     """Return what an error says, beside that of the constant."""
     if measured.is_class:
         return (
-            f"{percent(measured.error)} misclassified of {measured.n_rows} rows held "
-            f"out; {percent(measured.baseline)} if all were {measured.constant!r}"
+            f"{percent(measured.error)} of {measured.n_rows} rows held out are "
+            f"classified wrongly; {percent(measured.baseline)} if all are called "
+            f"{shown(measured.constant)}"
         )
     return (
-        f"{measured.error:.4g} (root mean square of {measured.n_rows} rows held out); "
-        f"{measured.baseline:.4g} if all were the mean, {measured.constant}"
+        f"{measured.error:.4g} (root mean square on {measured.n_rows} rows held out); "
+        f"{measured.baseline:.4g} if all are predicted as the mean, {measured.constant}"
     )
 
 
@@ -86,24 +88,31 @@ def _kinds(scan: Scan, fields: Sequence[Field]) -> list[str]:
 def _detail(kind: Kind, names: Sequence[str], scan: Scan) -> str:
     if kind is Kind.CATEGORY:
         words = {n: counted(scan.columns[n].n_distinct, "word") for n in names}
-        return f": {_some([f'{name!r} ({words[name]})' for name in names])}"
+        return f": {_some([f'{shown(name)} ({words[name]})' for name in names])}"
     if kind is Kind.DATE:
-        return f": {_some(list(map(repr, names)))}, as days since 1970"
+        return f": {_some(list(map(shown, names)))}, as days since 1970"
     return ""
 
 
 def _missing(scan: Scan, fields: Sequence[Field]) -> list[str]:
-    missing = {f.name: scan.columns[f.name].n_missing for f in fields}
-    names = [repr(name) for name, n in missing.items() if n]
-    if not names:
-        return []
-    cells = counted(sum(missing.values()), "missing cell")
-    return [f"{cells} in {_some(names)}: medians, and a flag"]
+    """Return how many cells are missing, and what is made of them."""
+    told = []
+    for is_word, what in (
+        (False, "filled with the median, and marked"),
+        (True, "missing counts as a word"),
+    ):
+        mine = [f.name for f in fields if (f.kind is Kind.CATEGORY) is is_word]
+        missing = {name: scan.columns[name].n_missing for name in mine}
+        names = [shown(name) for name, n in missing.items() if n]
+        if names:
+            cells = counted(sum(missing.values()), "missing cell")
+            told.append(f"{cells} in {_some(names)}: {what}")
+    return told
 
 
 def _left_out(source: Source, columns: Columns, trained: Trained) -> list[str]:
-    told = [f"{name!r}: {why}" for name, why in columns.left_out]
-    told += [f"{name!r}: it is the same in all rows" for name in trained.constant]
+    told = [f"{shown(name)}: {why}" for name, why in columns.left_out]
+    told += [f"{shown(name)}: it is the same in all rows" for name in trained.constant]
     if source.unnamed:
         told.append(counted(source.unnamed, "column") + " without a name")
     return told
@@ -111,34 +120,50 @@ def _left_out(source: Source, columns: Columns, trained: Trained) -> list[str]:
 
 def _target(scan: Scan, columns: Columns) -> str:
     column = scan.columns[columns.target.name]
-    text = f"{column.name!r}: {columns.task} ({columns.reason})"
+    text = f"{shown(column.name)}: {columns.task} ({columns.reason})"
     if columns.is_class and not column.values:
-        common = [f"{w} {n}" for w, n in column.words.most_common()]
+        counts = (column.words + column.dashes).most_common()
+        common = [f"{plain(word)} {n}" for word, n in counts]
         text += f": {_some(common)}"
     return text
 
 
-def _rows(scan: Scan, data: Data, trained: Trained) -> list[str]:
+def _rows(scan: Scan, columns: Columns, data: Data, trained: Trained) -> list[str]:
     told = []
     if data.n_rows < scan.n_rows:
-        without = counted(scan.n_rows - data.n_rows, "row")
-        told.append(f"{without} without a target left out")
+        told.append(_without_target(scan, columns, scan.n_rows - data.n_rows))
     if len(data.rows) < data.n_rows:
-        told.append(f"{len(data.rows)} of {data.n_rows} drawn: {data.why_drawn}")
-    held = f", {trained.n_held_out} held out (told by their contents)"
+        told.append(
+            f"only {len(data.rows)} of {data.n_rows} are used, drawn at random (the "
+            f"same each time): {data.why_drawn}"
+        )
+    held = f", {trained.n_held_out} held out to measure the error (the same each time)"
     told.append(f"{trained.n_fitted} to fit{held if trained.n_held_out else ''}")
     return told
 
 
+def _without_target(scan: Scan, columns: Columns, n: int) -> str:
+    """Return how many rows have no target, and which words say so."""
+    column = scan.columns[columns.target.name]
+    is_worded = columns.target.kind is Kind.CATEGORY
+    said = column.missing if is_worded else column.missing + column.dashes
+    words = _some([shown(word) for word in said])
+    but = f" ({words} counts as missing)" if words else ""
+    return f"{counted(n, 'row')} left out, whose target is missing{but}"
+
+
 def _model(trained: Trained) -> str:
     model = trained.pipeline[-1]
+    if not model.n_support_:
+        return "no points: it predicts the same for all rows"
+    fitted = trained.n_fitted + trained.n_held_out * trained.is_refitted
     points = counted(model.n_support_, "point")
-    return f"{type(model).__name__}: {points}, {kernel_text(model)}"
+    return f"{points} (of {counted(fitted, 'row')}), {kernel_text(model)}"
 
 
 def _error(trained: Trained) -> Lines:
     if trained.measured is None:
-        return [("error", "not measured: no rows were held out")]
+        return [("error", f"not measured: {trained.why_not_measured}")]
     whose = (
         "of the model before it was fitted again, to all rows"
         if trained.is_refitted
@@ -154,12 +179,17 @@ def _error(trained: Trained) -> Lines:
 
 
 def _importances(shares: Sequence[tuple[str, float]]) -> list[str]:
-    shown = list(shares[:N_IMPORTANT])
+    if not any(share for _, share in shares):  # a model without points
+        return []
+    listed = list(shares[:N_IMPORTANT])
     if len(shares) > N_IMPORTANT:
         others = sum(share for _, share in shares[N_IMPORTANT:])
-        shown.append((counted(len(shares) - N_IMPORTANT, "other"), others))
-    width = max((len(name) for name, _ in shown), default=0)
-    return [f"{name:<{width}}  {100 * share:5.1f} %" for name, share in shown]
+        listed.append((counted(len(shares) - N_IMPORTANT, "other"), others))
+    names = [plain(name) for name, _ in listed]
+    width = max(map(len, names), default=0)
+    shares_ = (f"{100 * share:5.1f} %" for _, share in listed)
+    told = [f"{n:<{width}}  {s}" for n, s in zip(names, shares_, strict=True)]
+    return ["how much the predictions depend on each:", *told]
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ def of_size(model: Any, n: int) -> Any:
         raise UsageError(f"a {type(last).__name__} has one size only")
     if n > len(last.path_):
         raise UsageError(
-            f"--points {n}: the path in the file has "
+            f"--points {n}: the file holds models of up to "
             f"{counted(len(last.path_), 'point')}; fit again with --points {n}"
         )
     smaller = last.truncate(n)

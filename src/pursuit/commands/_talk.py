@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from pursuit._progress import Progress
+from pursuit._user_errors import shown
+
+from ._translations import in_command_words
 
 __all__ = [
     "bar",
     "counted",
+    "in_shell",
     "lines",
     "note",
     "percent",
+    "plain",
     "quoted",
     "size",
     "told_warnings",
+    "written",
 ]
 
 
@@ -68,12 +76,7 @@ def told_warnings(*, quiet: bool) -> Iterator[None]:
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield  # what warned before an error is its own affair
         for text in dict.fromkeys(str(w.message) for w in caught):
-            note(one_line(text), quiet=quiet)
-
-
-def one_line(text: object) -> str:
-    """Return a message without line breaks."""
-    return " ".join(str(text).split())
+            note(in_command_words(text), quiet=quiet)
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:
@@ -83,7 +86,17 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 def quoted(names: Sequence[object]) -> str:
     """Return names in quotation marks."""
-    return ", ".join(repr(str(name)) for name in names)
+    return ", ".join(shown(str(name)) for name in names)
+
+
+def plain(name: str) -> str:
+    """Return a name without quotation marks, in one line, shortened if long."""
+    return shown(name)[1:-1]
+
+
+def in_shell(names: Sequence[str]) -> str:
+    """Return names as one types them after an option."""
+    return " ".join(shlex.quote(" ".join(name.split())) for name in names)
 
 
 def percent(share: float) -> str:
@@ -94,3 +107,8 @@ def percent(share: float) -> str:
 def size(n_bytes: int) -> str:
     """Return a number of bytes."""
     return f"{n_bytes} bytes" if n_bytes < 10_000 else f"{n_bytes / 1000:.0f} kB"
+
+
+def written(path: Path, what: str, *, is_new: bool) -> tuple[str, str]:
+    """Return a line about a file that was written, and whether it replaced one."""
+    return "written", f"{path} ({what}{'' if is_new else '; replaced the old file'})"

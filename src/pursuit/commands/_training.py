@@ -9,10 +9,11 @@ from time import perf_counter
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from pursuit._user_errors import CommandError
+from pursuit._user_errors import CommandError, UsageError, shown
 from pursuit.tables import (
     Field,
     Kind,
+    Notation,
     Rows,
     Scan,
     Source,
@@ -26,7 +27,8 @@ from pursuit.tables.columns import MAX_WORDS
 from ._columns import Columns
 from ._measures import Measured, best_constant, measured
 from ._pipelines import MODEL, Settings, new_pipeline, set_names
-from ._talk import bar, is_watched, one_line, told_warnings
+from ._talk import bar, in_shell, is_watched, told_warnings
+from ._translations import in_command_words
 
 __all__ = ["Data", "Trained", "ordered", "read", "targets", "train"]
 
@@ -74,6 +76,8 @@ class Trained:
         on which it was.
     measured : Measured, optional
         None if no rows were held out.
+    why_not_measured : str
+        Why none were, if so.
     is_refitted : bool
         Whether the pipeline was fitted to all rows afterwards.
     seconds : float
@@ -87,6 +91,7 @@ class Trained:
     n_fitted: int
     n_held_out: int
     measured: Measured | None
+    why_not_measured: str
     is_refitted: bool
     seconds: float
 
@@ -97,7 +102,7 @@ def read(
     columns: Columns,
     settings: Settings,
     *,
-    decimal: str,
+    notation: Notation,
     quiet: bool,
 ) -> Data:
     """Read the rows that have a target, as many as the memory holds."""
@@ -110,7 +115,7 @@ def read(
             source,
             columns.fields,
             max_rows=asked if is_asked else room,
-            decimal=decimal,
+            notation=notation,
             seed=settings.random_state,
             keeps=lambda rows: rows.is_known(columns.target.name),
             seen=lambda block: advance(len(block)),
@@ -210,6 +215,7 @@ def _trained(data: Data, columns: Columns, settings: Settings, quiet: bool) -> T
         int(fitted.sum()),
         int(is_out.sum()),
         error,
+        _why_not_measured(settings, len(y)),
         is_refitted,
         perf_counter() - start,
     )
@@ -241,7 +247,9 @@ def _weights(rows: Rows, columns: Columns) -> np.ndarray:
         return np.ones(len(rows))
     weight = rows.columns[columns.weights.name]
     if not weight.any():
-        raise CommandError(f"--weights {columns.weights.name}: all weights are 0")
+        raise CommandError(
+            f"--weights {in_shell([columns.weights.name])}: all weights are 0"
+        )
     return weight
 
 
@@ -261,11 +269,17 @@ def _split(
     return split, split.holds_out(digests, classes)
 
 
+def _why_not_measured(settings: Settings, n_rows: int) -> str:
+    if not settings.test_size:
+        return "--test-size 0 holds out no rows"
+    return f"of {n_rows} rows, none can be held out"
+
+
 def _check_target(y: np.ndarray, columns: Columns) -> None:
     if len(y) < 2 or len(np.unique(y)) < 2:
         raise CommandError(
-            f"the target {columns.target.name!r} is the same in the {len(y)} rows that "
-            "are left to fit: more rows are needed"
+            f"the target {shown(columns.target.name)} is the same in the {len(y)} rows "
+            "that are left to fit: more rows are needed"
         )
 
 
@@ -292,8 +306,9 @@ def _fit(
             pipeline.fit(X, y, **weights)
         except ValueError as error:
             if str(error).startswith("max_memory allows"):
-                raise _MemoryLimitError(one_line(error)) from None
-            raise CommandError(one_line(error)) from error
+                raise _MemoryLimitError(in_command_words(error)) from None
+            kind = UsageError if str(error).startswith("loss=") else CommandError
+            raise kind(in_command_words(error)) from error
 
 
 def _predicted(pipeline: Pipeline, X: np.ndarray, quiet: bool) -> np.ndarray:

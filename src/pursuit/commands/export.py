@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from pursuit._user_errors import CommandError, UsageError
+from pursuit._writing import write_whole
 
 from ._options import count
-from ._talk import counted, lines, one_line, size, told_warnings
+from ._talk import counted, lines, size, told_warnings, written
+from ._translations import in_command_words
 
 __all__ = ["SUMMARY", "configure", "run"]
 
@@ -35,7 +37,9 @@ class Language:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("model", type=Path, help="model file, from `pursuit fit`")
+    parser.add_argument(
+        "model", type=Path, metavar="MODEL", help="model file, from `pursuit fit`"
+    )
     parser.add_argument(
         "--to", required=True, choices=sorted(LANGUAGES), help="language"
     )
@@ -90,9 +94,9 @@ def run(args: argparse.Namespace) -> None:
         except ImportError as error:
             if "pip install" not in str(error):  # a defect, not an absent extra
                 raise
-            raise CommandError(one_line(error)) from None
+            raise CommandError(in_command_words(error)) from None
         except ValueError as error:
-            raise CommandError(f"{args.model}: {one_line(error)}") from error
+            raise CommandError(f"{args.model}: {in_command_words(error)}") from error
         except FloatingPointError:
             raise CommandError(
                 f"{args.model}: numbers of the model are too large for --number "
@@ -102,14 +106,16 @@ def run(args: argparse.Namespace) -> None:
         sys.stdout.buffer.write(content)
         return
     path = args.output or Path(args.model.stem + language.suffix)
-    path.write_bytes(content)
+    is_new = not path.is_file()
+    write_whole(path, content)
     if not args.quiet:
-        print(lines([*about, ("written", f"{path} ({size(len(content))})")]))
+        file = written(path, size(len(content)), is_new=is_new)
+        print(lines([*about, file]))
 
 
 def _points(model: Any) -> tuple[str, str]:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return "model", f"{type(last).__name__}: {counted(last.n_support_, 'point')}"
+    return "model", counted(last.n_support_, "point")
 
 
 def _within(

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pursuit._user_errors import TableError, UsageError
 
 from ._options import add_table_options, count, count_from_0, share
-from ._talk import bar, lines, size
+from ._talk import bar, lines, quoted, size, written
 
 if TYPE_CHECKING:
-    from pursuit.tables import Scan, Source
+    from pursuit.tables import Notation, Scan, Source, Usual
 
     from ._columns import Choices, Columns
     from ._pipelines import Settings
@@ -43,7 +43,9 @@ KERNELS = ("auto", "rbf", "laplacian", "poly", "linear")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("data", help="table: CSV, TSV or Parquet; - reads from a pipe")
+    parser.add_argument(
+        "data", metavar="TABLE", help="CSV, TSV or Parquet; - reads from a pipe"
+    )
     parser.add_argument(
         "--target", required=True, metavar="COLUMN", help="what to predict"
     )
@@ -70,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         )
     columns.add_argument("--weights", metavar="COLUMN", help="weights of the rows")
     _configure_model(parser.add_argument_group("model"))
-    add_table_options(parser)
+    add_table_options(parser, has_model=False)
     parser.add_argument("--quiet", action="store_true", help="print errors only")
 
 
@@ -126,30 +128,37 @@ def _configure_model(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Fit a model, write it, and print what was measured."""
+    from pursuit.tables import Kind
+
     from ._columns import chosen_columns
-    from ._options import opened
+    from ._notations import check_notation, tell_doubts
+    from ._options import notation_of, opened, usual_of
     from ._pipelines import importances
     from ._said import said
     from ._training import read, train
 
-    settings, choices = _settings(args), _choices(args)
+    settings, notation = _settings(args), notation_of(args)
     source = opened(args)
-    _check_names(source, choices)
-    scan = _scanned(source, args)
+    choices = _choices(source, notation, args)
+    scan = _scanned(source, notation, args)
+    check_notation(source, scan, choices)
     columns = chosen_columns(source, scan, choices)
     if args.proba and not columns.is_class:
         raise UsageError("--proba: a regression has no probabilities")
-    data = read(source, scan, columns, settings, decimal=args.decimal, quiet=args.quiet)
+    numbers = [f.name for f in columns.fields if f.kind is Kind.NUMBER]
+    tell_doubts(source, numbers, notation, quiet=args.quiet)
+    data = read(source, scan, columns, settings, notation=notation, quiet=args.quiet)
     trained, data = train(data, columns, settings, quiet=args.quiet)
     path = args.output or _default_path(args.data)
     shares = importances(trained.pipeline, trained.fields)
-    _save(path, trained, columns, data, shares)
+    is_new = not path.is_file()
+    _save(path, trained, columns, data, shares, notation, usual_of(args))
     if not args.quiet:
         print(
             lines(
                 [
                     *said(source, scan, columns, data, trained, shares),
-                    *_after(path, args),
+                    *_after(path, args, is_new),
                 ]
             )
         )
@@ -182,38 +191,32 @@ def _settings(args: argparse.Namespace) -> Settings:
     )
 
 
-def _choices(args: argparse.Namespace) -> Choices:
-    from ._columns import Choices
-
-    return Choices(
-        args.target,
-        args.task,
-        tuple(args.ignore),
-        tuple(args.category),
-        tuple(args.number),
-        args.weights,
-    )
-
-
-def _check_names(source: Source, choices: Choices) -> None:
-    """Raise if columns are not there, before the whole file is read."""
-    from ._columns import found
+def _choices(source: Source, notation: Notation, args: argparse.Namespace) -> Choices:
+    """Return what the options say; raise if they name columns that are not there."""
+    from ._columns import Choices, named
 
     if len(source.names) == 1:
         raise TableError(
-            f"{source.path}: the only column is {source.names[0]!r}: a fit needs "
+            f"{source.path}: the only column is {quoted(source.names)}: a fit needs "
             "another to predict from (is the delimiter another one? --delimiter)"
         )
-    found(choices.target, source, "target")
-    if choices.weights is not None:
-        found(choices.weights, source, "column for --weights:")
+    weights = args.weights
+    return Choices(
+        named("--target", args.target, source),
+        args.task,
+        tuple(named("--ignore", name, source) for name in args.ignore),
+        tuple(named("--category", name, source) for name in args.category),
+        tuple(named("--number", name, source) for name in args.number),
+        None if weights is None else named("--weights", weights, source),
+        notation,
+    )
 
 
-def _scanned(source: Source, args: argparse.Namespace) -> Scan:
+def _scanned(source: Source, notation: Notation, args: argparse.Namespace) -> Scan:
     from pursuit.tables import scan
 
     with bar(None, "looking", quiet=args.quiet, unit="row") as advance:
-        seen = scan(source, args.decimal, seen=lambda block: advance(len(block)))
+        seen = scan(source, notation, seen=lambda block: advance(len(block)))
     if not seen.n_rows:
         raise TableError(f"{source.path}: there are no rows after the header")
     return seen
@@ -233,6 +236,8 @@ def _save(
     columns: Columns,
     data: Data,
     shares: list[tuple[str, float]],
+    notation: Notation,
+    usual: Usual,
 ) -> None:
     from . import _model_files
     from ._pipelines import known_words
@@ -255,16 +260,18 @@ def _save(
         trained.split,
         trained.fingerprint,
         facts,
+        notation,
+        usual,
     )
     _model_files.save(trained.pipeline, path, recipe)
 
 
-def _after(path: Path, args: argparse.Namespace) -> list[tuple[str, str]]:
+def _after(path: Path, args: argparse.Namespace, is_new: bool) -> list[tuple[str, str]]:
     """Return what was written, and what to do with it."""
     file = shlex.quote(str(path))
     data = "data.csv" if args.data == "-" else shlex.quote(args.data)
     return [
-        ("written", f"{path} ({size(path.stat().st_size)})"),
+        written(path, size(path.stat().st_size), is_new=is_new),
         ("next", f"pursuit predict {file} new.csv -o predictions.csv"),
         ("next", f"pursuit report {file} {data}"),
         ("next", f"pursuit export {file} --to c"),

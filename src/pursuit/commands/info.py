@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
+import shlex
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._talk import lines, size
+from ._talk import lines, plain, quoted, size
 
 if TYPE_CHECKING:
-    from ._recipes import Facts
+    from ._recipes import Facts, Recipe
 
 __all__ = ["SUMMARY", "configure", "run"]
 
@@ -36,7 +38,9 @@ OPTIONAL_PACKAGES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("model", type=Path, nargs="?", help="model file")
+    parser.add_argument(
+        "model", type=Path, nargs="?", metavar="MODEL", help="model file"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -62,40 +66,66 @@ def _model(path: Path) -> Iterator[tuple[str, str]]:
 
     model, recipe = _model_files.load(path)
     yield "file", f"{path} ({size(path.stat().st_size)})"
-    yield from _estimator(model)
+    yield from _estimator(model, recipe)
     if recipe.target is not None:
-        yield "target", f"{recipe.target.name!r}"
+        yield "target", quoted([recipe.target.name])
     shares: dict[str, float] = {}
     if recipe.facts is not None:
         yield from _facts(recipe.facts)
         shares = dict(recipe.facts.importances)
-    width = max((len(name) for name in recipe.names), default=0)
+    yield from _written(recipe)
+    width = max((len(plain(name)) for name in recipe.names), default=0)
     for field in recipe.fields:
         words = recipe.words.get(field.name, ())
-        shown = f" ({', '.join(words[:6])}{', ...' if len(words) > 6 else ''})"
-        kind = f"{field.kind}{shown if words else ''}"
+        some = ", ".join(plain(word) for word in words[:6])
+        more = ", ..." if len(words) > 6 else ""
+        kind = f"{field.kind} ({some}{more})" if words else str(field.kind)
         matters = f"{100 * shares[field.name]:5.1f} %  " if field.name in shares else ""
-        yield "columns", f"{field.name:<{width}}  {matters}{kind}"
+        yield "columns", f"{plain(field.name):<{width}}  {matters}{kind}"
 
 
-def _estimator(model: Any) -> Iterator[tuple[str, str]]:
+def _written(recipe: Recipe) -> Iterator[tuple[str, str]]:
+    """Yield how tables of the model are read, if not as usual."""
+    from pursuit.tables import PLAIN
+    from pursuit.tables.guesses import options
+
+    told = [options(recipe.notation, PLAIN)]
+    if recipe.usual.delimiter:
+        told.append(f"--delimiter {shlex.quote(recipe.usual.delimiter)}")
+    if recipe.usual.encoding:
+        told.append(f"--encoding {recipe.usual.encoding}")
+    if any(told):
+        yield "tables", f"are read with {' '.join(filter(None, told))}"
+
+
+def _estimator(model: Any, recipe: Recipe) -> Iterator[tuple[str, str]]:
     from ._said import kernel_text
 
     steps = getattr(model, "steps", [("", model)])
     last = steps[-1][1]
-    yield "model", ", ".join(type(step).__name__ for _, step in steps)
+    names = [type(step).__name__ for _, step in steps]
+    if recipe.facts is not None:  # what stands before it is that of every fit
+        names = [f"{names[-1]}, made by pursuit fit"]
+    yield "model", ", ".join(names)
     if hasattr(last, "path_"):
         sizes = f"sizes up to {len(last.path_)} are in the file"
         yield "points", f"{last.n_support_} ({sizes})"
-        yield "loss", f"{last.loss_!r}"
+        yield "loss", _loss(last.loss_)
     if hasattr(last, "kernel_") and hasattr(last, "metric_"):
         yield "kernel", kernel_text(last)
     labels = getattr(last, "classes_", None)
     if labels is not None:
-        shown = ", ".join(map(str, labels[:8]))
+        some = ", ".join(plain(str(label)) for label in labels[:8])
         more = ", ..." if len(labels) > 8 else ""
-        yield "classes", f"{len(labels)}: {shown}{more}"
-        yield "proba", "yes" if hasattr(model, "predict_proba") else "no"
+        yield "classes", f"{len(labels)}: {some}{more}"
+        has = hasattr(model, "predict_proba")
+        why = "yes: predict --proba" if has else "no: fit with --proba to have them"
+        yield "probabilities", why
+
+
+def _loss(loss: Any) -> str:
+    """Return the name of a loss, as options have it."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
 
 
 def _facts(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -103,8 +133,11 @@ def _facts(facts: Facts) -> Iterator[tuple[str, str]]:
 
     yield "task", facts.task
     fitted = facts.n_drawn if facts.is_refitted else facts.n_fitted
-    yield "rows", f"{fitted} fitted of {facts.n_rows} with a target"
-    if facts.measured is not None:
+    drawn = f" ({facts.n_drawn} were drawn)" if facts.n_drawn < facts.n_rows else ""
+    yield "rows", f"{fitted} fitted of {facts.n_rows} with a target{drawn}"
+    if facts.measured is None:
+        yield "error", "not measured: the fit held out no rows (--test-size)"
+    else:
         yield "error", error_text(facts.measured)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
+import io
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pursuit._user_errors import CommandError, TableError, UsageError
+from pursuit._writing import whole_file
 
 from ._options import add_table_options
-from ._talk import bar, counted, lines, note, one_line, percent, quoted, told_warnings
+from ._talk import bar, counted, lines, note, percent, quoted, told_warnings, written
+from ._translations import in_command_words
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from pursuit.tables import Block, Source
+    from pursuit.tables import Block, Notation, Source
 
     from ._recipes import Recipe
 
@@ -32,8 +34,12 @@ PREDICTION = "prediction"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("model", type=Path, help="model file, from `pursuit fit`")
-    parser.add_argument("data", help="table: CSV, TSV or Parquet; - reads from a pipe")
+    parser.add_argument(
+        "model", type=Path, metavar="MODEL", help="model file, from `pursuit fit`"
+    )
+    parser.add_argument(
+        "data", metavar="TABLE", help="CSV, TSV or Parquet; - reads from a pipe"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -52,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="copy these columns of the table, before the prediction",
     )
-    add_table_options(parser)
+    add_table_options(parser, has_model=True)
     parser.add_argument("--quiet", action="store_true", help="print errors only")
 
 
@@ -60,15 +66,16 @@ def run(args: argparse.Namespace) -> None:
     """Predict a table, block by block."""
     from . import _model_files
     from ._columns import found
-    from ._options import opened
+    from ._options import notation_of, opened
 
     model, recipe = _model_files.load(args.model)
-    source = opened(args)
+    notation = notation_of(args, recipe.notation)
+    source = opened(args, recipe.usual)
     check_columns(source, recipe)
-    for name in args.keep:
-        found(name, source, "column for --keep:")
-    predictor = _Predictor(model, recipe, args)
+    args.keep = [found(name, source, "column for --keep:") for name in args.keep]
+    predictor = _Predictor(model, recipe, notation, args)
     _tell_extra(source, recipe, args)
+    is_new = args.output is None or not args.output.is_file()
     with _output(args.output) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(predictor.header)
@@ -78,15 +85,22 @@ def run(args: argparse.Namespace) -> None:
                 advance(len(block))
     predictor.tell()
     if _is_file(args.output) and not args.quiet:
-        written = f"{args.output} ({counted(predictor.n_rows, 'row')})"
-        print(lines([("written", written)]))
+        rows = counted(predictor.n_rows, "row")
+        print(lines([written(args.output, rows, is_new=is_new)]))
 
 
 class _Predictor:
     """Predicts blocks, and counts what deserves a note."""
 
-    def __init__(self, model: Any, recipe: Recipe, args: argparse.Namespace) -> None:
+    def __init__(
+        self,
+        model: Any,
+        recipe: Recipe,
+        notation: Notation,
+        args: argparse.Namespace,
+    ) -> None:
         self._model, self._recipe, self._args = model, recipe, args
+        self._notation = notation
         self._labels: Any = getattr(model, "classes_", None)
         if args.proba:
             _check_probabilities(model, args.model)
@@ -103,14 +117,14 @@ class _Predictor:
 
     def lines(self, block: Block, path: str) -> Iterator[Sequence[Any]]:
         """Return the lines of a block."""
-        X = read_block(block, self._recipe, path, self._args.decimal, self._see)
+        X = read_block(block, self._recipe, path, self._notation, self._see)
         P, predicted = self._predict(
             X, f"{path}: rows {block.rows[0]} to {block.rows[-1]}"
         )
         self.n_rows += len(block)
         cells = block.columns.get(self._recipe.target_name)
         if cells is not None:
-            self._check.see(predicted, cells, self._args.decimal)
+            self._check.see(predicted, cells, self._notation)
         columns = [block.columns[name] for name in self._args.keep]
         columns.append(predicted.tolist())
         if P is not None:
@@ -125,7 +139,7 @@ class _Predictor:
                     return None, self._model.predict(X)
                 P = self._model.predict_proba(X)
             except ValueError as error:
-                raise CommandError(f"{where}: {one_line(error)}") from error
+                raise CommandError(f"{where}: {in_command_words(error)}") from error
         return P, self._labels[P.argmax(axis=1)]
 
     def _see(self, name: str, words: Counter[str]) -> None:
@@ -139,15 +153,16 @@ class _Predictor:
         for name, n in self._strange.items():
             example = self._example[name]
             note(
-                f"column {name!r}: {counted(n, 'row')} with words that the fit did not "
-                f"see, such as {example!r}",
+                f"column {quoted([name])}: {counted(n, 'row')} with words that the fit "
+                f"did not see, such as {quoted([example])}",
                 quiet=quiet,
             )
         text = self._check.text
         if text:
             name = self._recipe.target_name
             note(
-                f"{name!r} is in the table: {text}; rows of the fit may be among them",
+                f"{quoted([name])} is in the table: {text}; rows of the fit may be "
+                "among them",
                 quiet=quiet,
             )
 
@@ -160,7 +175,7 @@ class _Check:
         self._n = 0
         self._total = 0.0
 
-    def see(self, predicted: np.ndarray, cells: Any, decimal: str) -> None:
+    def see(self, predicted: np.ndarray, cells: Any, notation: Notation) -> None:
         """Add a block; rows without a target do not count."""
         import numpy as np
 
@@ -173,7 +188,7 @@ class _Check:
             self._n += len(known)
             self._total += sum(p != w for p, w in known)
             return
-        y, _ = numbers(cells, decimal)
+        y, _ = numbers(cells, notation)
         is_known = np.isfinite(y)
         y, predicted = y[is_known], predicted[is_known]
         errors = predicted != y if self._is_class else (predicted - y) ** 2
@@ -192,12 +207,12 @@ class _Check:
 
 
 def read_block(
-    block: Block, recipe: Recipe, path: str, decimal: str, see: Any = None
+    block: Block, recipe: Recipe, path: str, notation: Notation, see: Any = None
 ) -> np.ndarray:
     """Return a block as the model takes it; unknown words are passed to ``see``."""
     from pursuit.tables import Reader
 
-    rows = Reader(path, recipe.fields, decimal)(block)
+    rows = Reader(path, recipe.fields, notation)(block)
     if see is not None:
         for name, words in rows.words.items():
             known = set(recipe.words.get(name, ()))
@@ -257,10 +272,9 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
     if path is None or not _is_file(path):
         yield sys.stdout
         return
-    draft = path.with_name(path.name + ".part")
-    try:
-        with draft.open("w", encoding="utf-8", newline="") as stream:
+    with whole_file(path) as file:
+        stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        try:
             yield stream
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+        finally:
+            stream.detach()

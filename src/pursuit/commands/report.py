@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pursuit._user_errors import CommandError, TableError
+from pursuit._user_errors import CommandError, TableError, shown
 
 from ._options import add_table_options
-from ._talk import bar, counted, lines, note, one_line, size, told_warnings
+from ._talk import bar, counted, lines, note, size, told_warnings, written
+from ._translations import in_command_words
 
 if TYPE_CHECKING:
     from pursuit.tables import Rows, Source
@@ -25,9 +26,13 @@ MAX_ROWS = 100_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("model", type=Path, help="model file, from `pursuit fit`")
     parser.add_argument(
-        "data", help="table with the target: that of the fit, or new rows"
+        "model", type=Path, metavar="MODEL", help="model file, from `pursuit fit`"
+    )
+    parser.add_argument(
+        "data",
+        metavar="TABLE",
+        help="table with the target: that of the fit, or new rows",
     )
     parser.add_argument(
         "-o",
@@ -37,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="file to write (default: the model's name with .html)",
     )
     parser.add_argument("--title", help="title of the page")
-    add_table_options(parser)
+    add_table_options(parser, has_model=True)
     parser.add_argument("--quiet", action="store_true", help="print errors only")
 
 
@@ -47,33 +52,41 @@ def run(args: argparse.Namespace) -> None:
     from ._options import opened
 
     model, recipe = _model_files.load(args.model)
-    source = opened(args)
+    source = opened(args, recipe.usual)
     path = args.output or Path(args.model.stem + ".html")
-    judged, rows = _judged(model, recipe, _read(source, recipe, args))
+    read, n_rows = _read(source, recipe, args)
+    judged, rows = _judged(model, recipe, read, n_rows)
+    if len(read) < n_rows:
+        rows += f"; {len(read)} of {n_rows} rows of the table were drawn"
     title = args.title or f"{args.model.stem}: {recipe.target_name}"
     from pursuit import report  # slow to import
+    from pursuit.tables import Kind
 
+    is_new = not path.is_file()
     with told_warnings(quiet=args.quiet):
         try:
             report.write(
-                model, path, title=title, target_names=recipe.target_name, **judged
+                model,
+                path,
+                title=title,
+                target_names=recipe.target_name,
+                date_columns=[f.name for f in recipe.fields if f.kind is Kind.DATE],
+                **judged,
             )
         except ValueError as error:
-            raise CommandError(f"{args.model}: {one_line(error)}") from error
+            raise CommandError(f"{args.model}: {in_command_words(error)}") from error
     if not args.quiet:
         note("who gets the page can read some rows of the table in it")
-        print(
-            lines(
-                [("rows", rows), ("written", f"{path} ({size(path.stat().st_size)})")]
-            )
-        )
+        file = written(path, size(path.stat().st_size), is_new=is_new)
+        print(lines([("rows", rows), file]))
 
 
-def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> Rows:
-    """Return the rows of a table that have a target."""
+def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> tuple[Rows, int]:
+    """Return rows of a table that have a target, and how many there are."""
     from pursuit.tables import drawn_rows
 
     from ._columns import found
+    from ._options import notation_of
     from .predict import check_columns
 
     if recipe.target is None:
@@ -85,20 +98,22 @@ def _read(source: Source, recipe: Recipe, args: argparse.Namespace) -> Rows:
     target = recipe.target
     found(target.name, source, "target")
     with bar(None, "reading", quiet=args.quiet, unit="row") as advance:
-        rows, _ = drawn_rows(
+        rows, n_rows = drawn_rows(
             source,
             [*recipe.fields, target],
             max_rows=MAX_ROWS,
-            decimal=args.decimal,
+            notation=notation_of(args, recipe.notation),
             keeps=lambda rows: rows.is_known(target.name),
             seen=lambda block: advance(len(block)),
         )
     if not len(rows):
-        raise TableError(f"{source.path}: no row has a target in {target.name!r}")
-    return rows
+        raise TableError(f"{source.path}: no row has a target in {shown(target.name)}")
+    return rows, n_rows
 
 
-def _judged(model: Any, recipe: Recipe, rows: Rows) -> tuple[dict[str, Any], str]:
+def _judged(
+    model: Any, recipe: Recipe, rows: Rows, n_rows: int
+) -> tuple[dict[str, Any], str]:
     """Return the rows to judge the model on, and a line about them.
 
     Of the table of the fit, these are the rows that were held out.
@@ -114,6 +129,11 @@ def _judged(model: Any, recipe: Recipe, rows: Rows) -> tuple[dict[str, Any], str
     rows, digests = ordered(rows, recipe.fields, recipe.target)
     X, y = rows.array(recipe.names), targets(rows, recipe.target, is_class)
     is_known = fingerprint(digests) == recipe.fingerprint
+    facts = recipe.facts
+    if not is_known and facts is not None and facts.n_drawn < facts.n_rows == n_rows:
+        # Rows of the fit are among these, but which they are is not known.
+        seen = f"{counted(len(y), 'row')}, of which the fit has seen some"
+        return {"X": X, "y": y, "is_held_out": False}, seen
     if recipe.split is None or not is_known:
         new = f"{counted(len(y), 'row')}, which are not the table of the fit"
         return {"X": X, "y": y, "is_held_out": True}, new
@@ -121,7 +141,7 @@ def _judged(model: Any, recipe: Recipe, rows: Rows) -> tuple[dict[str, Any], str
     names = [*recipe.names, recipe.target.name]
     numbered = rows.numbered_digests(names, split.seed)
     is_out = split.holds_out(numbered, y if is_class else None)
-    is_refitted = recipe.facts is not None and recipe.facts.is_refitted
+    is_refitted = facts is not None and facts.is_refitted
     fitted = ~is_out | is_refitted
     training = {"X_train": X[fitted], "y_train": y[fitted]}
     if is_refitted or not is_out.any():

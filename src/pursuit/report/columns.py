@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,19 @@ __all__ = ["column_shares", "columns", "typical_row"]
 FEW = 25
 
 
-def columns(formula: Formula, rows: np.ndarray) -> list[dict[str, Any]]:
-    """Return what each column of coded rows holds, as plain values."""
-    typical = typical_row(formula, rows)
+def columns(
+    formula: Formula, rows: np.ndarray, dates: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """Return what each column of coded rows holds, as plain values.
+
+    ``dates`` are names of columns that hold days since 1970.
+    """
+    typical = typical_row(formula, rows, dates)
     return [
         {
             "name": each.name,
             "isUsed": each.is_used,
+            "isDate": each.name in dates,
             "words": None if each.categories is None else list(each.categories),
             "missing": int(np.isnan(column).sum()),
             "typical": float(start),
@@ -35,11 +42,13 @@ def columns(formula: Formula, rows: np.ndarray) -> list[dict[str, Any]]:
     ]
 
 
-def typical_row(formula: Formula, rows: np.ndarray) -> np.ndarray:
+def typical_row(
+    formula: Formula, rows: np.ndarray, dates: Collection[str] = ()
+) -> np.ndarray:
     """Return the median of each column of numbers, the most frequent word of others."""
     return np.array(
         [
-            _middle(column, each.categories is not None)
+            _middle(column, each.categories is not None, each.name in dates)
             for each, column in zip(formula.inputs, rows.T, strict=True)
         ]
     )
@@ -83,7 +92,7 @@ def _other_values(column: np.ndarray, categories: Any) -> np.ndarray:
     return np.array([*few, *(few[-1:] + 1.0), np.nan])
 
 
-def _middle(column: np.ndarray, is_word: bool) -> float:
+def _middle(column: np.ndarray, is_word: bool, is_date: bool) -> float:
     known = column[~np.isnan(column)]
     if is_word:
         known = known[known >= 0]
@@ -92,6 +101,8 @@ def _middle(column: np.ndarray, is_word: bool) -> float:
         return np.nan
     # A value that occurs, so that a column of whole numbers or codes gets one of them.
     middle = float(np.sort(known)[(len(known) - 1) // 2])
+    if is_date:  # whose digits are days and hours
+        return middle
     is_measured = middle != round(middle) and len(np.unique(known)) > FEW
     return float(f"{middle:.4g}") if is_measured else middle
 

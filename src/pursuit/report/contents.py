@@ -50,6 +50,7 @@ class Options:
     y_train: Any = None
     feature_names: Any = None
     target_names: Any = None
+    date_columns: Any = ()
     rows: int = 200
     random_state: Any = 0
 
@@ -97,7 +98,7 @@ def contents(model: Any, X: Any, y: Any, options: Options) -> dict[str, Any]:
         "path": {"steps": len(last.path_), "shown": largest},
         "curve": {"name": judge.name, **_curve(errors, sizes)},
         "outputs": _output_names(y, judge, options),
-        "columns": columns(formula, coded),
+        "columns": columns(formula, coded, _date_columns(formula, options)),
         "shares": None if shares is None else shares.tolist(),
         "rows": _rows(last, Z, coded, judge, options),
         "points": shown_points,
@@ -224,6 +225,16 @@ def _renamed(formula: Formula, names: Any) -> Formula:
         )
     pairs = zip(formula.inputs, names, strict=True)
     return replace(formula, inputs=tuple(replace(each, name=n) for each, n in pairs))
+
+
+def _date_columns(formula: Formula, options: Options) -> set[str]:
+    """Return the names of columns that are dates; raise if they cannot be."""
+    names = set(map(str, options.date_columns))
+    numbers = {each.name for each in formula.inputs if each.categories is None}
+    if not names <= numbers:
+        unknown = sorted(names - numbers)[0]
+        raise ValueError(f"date_columns: {unknown!r} is not a column of numbers.")
+    return names
 
 
 def _is_doubtful(shown_points: dict[str, Any], options: Options) -> bool:

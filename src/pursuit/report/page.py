@@ -25,6 +25,7 @@ __all__ = ["Report", "write"]
 # Code of the page, in the order in which it runs.
 SCRIPTS = (
     "charts.js",
+    "dates.js",
     "model.js",
     "page.js",
     "size.js",
@@ -49,6 +50,7 @@ def write(
     y_train: Any = None,
     feature_names: Any = None,
     target_names: Any = None,
+    date_columns: Any = (),
     rows: int = 200,
     random_state: Any = 0,
 ) -> Path:
@@ -80,6 +82,8 @@ def write(
         Names of the columns of X, for a model that was fitted without names.
     target_names : str or sequence of str, default=None
         Name of the target, or of each output. By default the names that y has.
+    date_columns : sequence of str, default=()
+        Names of columns that hold days since 1970; the page shows them as dates.
     rows : int, default=200
         Number of rows, drawn at random, that the page holds, at most; fewer if there
         are many columns. **Who gets the file can read these rows, and the support
@@ -115,6 +119,7 @@ def write(
         y_train=y_train,
         feature_names=feature_names,
         target_names=target_names,
+        date_columns=date_columns,
         rows=rows,
         random_state=random_state,
     )

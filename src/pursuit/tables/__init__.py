@@ -7,19 +7,23 @@ hold a block of the file at a time, so that the file may be larger than the memo
 
 from .cells import days, number_of, numbers
 from .columns import Kind, Scan, scan
+from .notation import PLAIN, Notation
 from .rows import Field, Reader, Rows, drawn_rows, smallest
-from .sources import Block, Source, open_table
+from .sources import Block, Source, Usual, open_table
 from .splits import Split, fingerprint
 
 __all__ = [
+    "PLAIN",
     "Block",
     "Field",
     "Kind",
+    "Notation",
     "Reader",
     "Rows",
     "Scan",
     "Source",
     "Split",
+    "Usual",
     "days",
     "drawn_rows",
     "fingerprint",

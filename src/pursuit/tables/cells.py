@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import numpy as np
 
+from .notation import PLAIN, Notation
+
 __all__ = [
+    "DASHES",
     "MISSING",
     "Cells",
     "days",
@@ -32,13 +33,12 @@ MISSING = frozenset(
         *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "?"),
     )
 )
+# Missing among numbers and dates. Among words they are words, such as "+" and "-".
+DASHES = frozenset(("-", "--", "---", "\u2013", "\u2014"))
+_VOID = MISSING | DASHES
 
 # Beyond it, products of numbers overflow.
 LARGEST = 1e100
-
-_DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?\s*\Z")
-_SECONDS_OF_DAY = 86400.0
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_missing(text: str) -> bool:
@@ -46,34 +46,27 @@ def is_missing(text: str) -> bool:
     return text in MISSING or text.strip() in MISSING
 
 
-def number_of(text: str, decimal: str = ".") -> float | None:
+def number_of(text: str, notation: Notation = PLAIN) -> float | None:
     """Return the number that a cell holds, NaN if it is missing, None if it is none."""
-    if is_missing(text):
-        return math.nan
-    if "_" in text:  # Python reads 2024_01 as 202401
-        return None
-    try:
-        return float(text if decimal == "." else _with_point(text, decimal))
-    except ValueError:
-        return None
+    value = notation.number(text)  # first, since most cells hold one
+    return math.nan if value is None and _is_void(text) else value
 
 
-def numbers(cells: Cells, decimal: str = ".") -> tuple[np.ndarray, np.ndarray]:
+def numbers(cells: Cells, notation: Notation = PLAIN) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of cells, and the places of cells that hold none.
 
     Missing cells are NaN, and so are those that hold none.
     """
-    none = np.empty(0, dtype=int)
     if isinstance(cells, np.ndarray):
-        return cells, none
-    if decimal == "." and "_" not in "".join(cells):
+        return cells, np.empty(0, dtype=int)
+    if notation.is_plain and "_" not in "".join(cells):
         try:
-            return np.fromiter(map(float, cells), float, len(cells)), none
+            values = np.fromiter(map(float, cells), float, len(cells))
         except ValueError:
             pass
-    values = [number_of(cell, decimal) for cell in cells]
-    wrong = np.array([i for i, value in enumerate(values) if value is None], dtype=int)
-    return np.array([math.nan if v is None else v for v in values]), wrong
+        else:
+            return values, np.empty(0, dtype=int)
+    return _split([number_of(cell, notation) for cell in cells])
 
 
 def too_large(values: np.ndarray) -> np.ndarray:
@@ -81,15 +74,14 @@ def too_large(values: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.abs(values) > LARGEST)
 
 
-def days(cells: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def days(
+    cells: Sequence[str], notation: Notation = PLAIN
+) -> tuple[np.ndarray, np.ndarray]:
     """Return dates as days since 1970, and the places of cells that hold none.
 
-    A date is written as in ISO 8601, 2024-01-31 or 2024-01-31 13:05:59. Missing cells
-    are NaN, and so are those that hold none.
+    Missing cells are NaN, and so are those that hold none.
     """
-    values = [_days_of(cell) for cell in cells]
-    wrong = np.array([i for i, value in enumerate(values) if value is None], dtype=int)
-    return np.array([math.nan if v is None else v for v in values], float), wrong
+    return _split([math.nan if _is_void(c) else notation.days(c) for c in cells])
 
 
 def words(cells: Cells) -> list[str | None]:
@@ -99,20 +91,12 @@ def words(cells: Cells) -> list[str | None]:
     return [None if is_missing(cell) else cell.strip() for cell in cells]
 
 
-def _days_of(text: str) -> float | None:
-    if is_missing(text):
-        return math.nan
-    if not _DATE.match(text):
-        return None
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:  # such as the 30th of February
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH).total_seconds() / _SECONDS_OF_DAY
+def _is_void(text: str) -> bool:
+    """Return whether a cell has no number and no date, without being a mistake."""
+    return text in _VOID or text.strip() in _VOID
 
 
-def _with_point(text: str, decimal: str) -> str:
-    """Return a number with a decimal point; a point in it makes it no number."""
-    return text.replace(".", "x").replace(decimal, ".")
+def _split(values: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
+    """Return values, NaN for None, and the places of None."""
+    wrong = np.array([i for i, value in enumerate(values) if value is None], dtype=int)
+    return np.array([math.nan if v is None else v for v in values], float), wrong

@@ -9,10 +9,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from .cells import Cells, days, numbers, too_large, words
+from .cells import DASHES, Cells, days, numbers, too_large, words
+from .notation import PLAIN, Notation
 from .sources import Block, Source
 
-__all__ = ["MAX_WORDS", "Column", "Kind", "Scan", "scan"]
+__all__ = ["MAX_WORDS", "MOSTLY", "Column", "Kind", "Scan", "scan"]
 
 # Number of different words up to which a column is a category.
 MAX_WORDS = 50
@@ -21,7 +22,7 @@ _FEW_WORDS = 10
 # Number of different values that are remembered of a column.
 _REMEMBERED = 10_000
 # Share of numbers (or dates) from which on other cells are mistakes.
-_MOSTLY = 0.9
+MOSTLY = 0.9
 # Number of rows from which on 1, 2, 3, ... are row numbers.
 _MANY_ROWS = 20
 
@@ -50,6 +51,12 @@ class Column:
         Different numbers, up to `_REMEMBERED`.
     words : Counter
         Different cells that are no numbers, up to `_REMEMBERED`, with their counts.
+    missing : Counter
+        Different words that say that a cell is missing, such as NA, with their counts.
+    dashes : Counter
+        Different dashes, which are missing unless the column holds words.
+    absent : tuple of int and str, optional
+        Row and text of the first word or dash that says so.
     other : tuple of int and str, optional
         Row and text of the first cell that is no number.
     undated : tuple of int and str, optional
@@ -69,6 +76,9 @@ class Column:
     n_others: int = 0
     values: set[float] = field(default_factory=set)
     words: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    dashes: Counter[str] = field(default_factory=Counter)
+    absent: tuple[int, str] | None = None
     other: tuple[int, str] | None = None
     undated: tuple[int, str] | None = None
     too_large: tuple[int, str] | None = None
@@ -84,22 +94,31 @@ class Column:
     @property
     def n_missing(self) -> int:
         """The number of missing cells."""
-        return self.n_rows - self.n_present
+        return self.n_rows - self.n_present - self._n_dashes_as_words
 
     @property
     def n_distinct(self) -> int:
         """The number of different values, as far as they are remembered."""
-        return len(self.values) + len(self.words)
+        dashes = len(self.dashes) if self._n_dashes_as_words else 0
+        return len(self.values) + len(self.words) + dashes
+
+    @property
+    def _n_dashes_as_words(self) -> int:
+        """The number of dashes, 0 where they mean that a cell is missing."""
+        is_worded = self.n_others and not (
+            self.is_mostly_numbers or self.is_mostly_dates
+        )
+        return self.dashes.total() if is_worded else 0
 
     @property
     def is_mostly_numbers(self) -> bool:
         """Whether cells that hold no number are mistakes."""
-        return self.n_numbers >= _MOSTLY * self.n_present
+        return self.n_numbers >= MOSTLY * self.n_present
 
     @property
     def is_mostly_dates(self) -> bool:
         """Whether cells that hold no date are mistakes."""
-        return self.n_dates >= _MOSTLY * self.n_present
+        return self.n_dates >= MOSTLY * self.n_present
 
     @property
     def kind(self) -> Kind:
@@ -114,16 +133,23 @@ class Column:
         few = min(MAX_WORDS, max(_FEW_WORDS, self.n_present // 2))
         return Kind.CATEGORY if self.n_distinct <= few else Kind.TEXT
 
-    def see(self, cells: Cells, rows: Sequence[int], decimal: str) -> None:
+    def see(
+        self, cells: Cells, rows: Sequence[int], notation: Notation = PLAIN
+    ) -> None:
         """Take note of a block."""
-        values, wrong = numbers(cells, decimal)
+        values, wrong = numbers(cells, notation)
         self.n_rows += len(rows)
         is_number = ~np.isnan(values)
         self.n_numbers += int(is_number.sum())
         self._see_numbers(values, cells, rows, is_number)
         if len(wrong):
             self.is_counting = False
-            self._see_others([str(cells[i]) for i in wrong], [rows[i] for i in wrong])
+            texts = [str(cells[i]) for i in wrong]
+            self._see_others(texts, [rows[i] for i in wrong], notation)
+        if not isinstance(cells, np.ndarray):
+            is_number[wrong] = True
+            none = np.flatnonzero(~is_number).tolist()
+            self._see_missing([cells[i] for i in none], [rows[i] for i in none])
 
     def _see_numbers(
         self,
@@ -148,8 +174,19 @@ class Column:
             values = np.concatenate([[self._last], values])
         return bool((np.diff(values) == 1).all())
 
-    def _see_others(self, texts: list[str], rows: list[int]) -> None:
-        _, wrong = days(texts)
+    def _see_missing(self, texts: list[str], rows: list[int]) -> None:
+        for text, n in Counter(texts).items():
+            word = text.strip()
+            if not word:
+                continue
+            (self.dashes if word in DASHES else self.missing)[word] += n
+            if self.absent is None:
+                self.absent = rows[texts.index(text)], word
+
+    def _see_others(
+        self, texts: list[str], rows: list[int], notation: Notation
+    ) -> None:
+        _, wrong = days(texts, notation)
         self.n_dates += len(texts) - len(wrong)
         self.n_others += len(wrong)
         if self.undated is None and len(wrong):
@@ -176,7 +213,7 @@ class Scan:
 
 def scan(
     source: Source,
-    decimal: str = ".",
+    notation: Notation = PLAIN,
     columns: Sequence[str] | None = None,
     seen: Callable[[Block], None] | None = None,
 ) -> Scan:
@@ -185,8 +222,8 @@ def scan(
     Parameters
     ----------
     source : Source
-    decimal : str, default="."
-        Decimal point of the numbers.
+    notation : Notation, optional
+        How numbers and dates are written.
     columns : sequence of str, optional
         Columns to look at; all by default.
     seen : callable, optional
@@ -197,7 +234,7 @@ def scan(
     n_rows = 0
     for block in source.blocks(names):
         for name, cells in block.columns.items():
-            found[name].see(cells, block.rows, decimal)
+            found[name].see(cells, block.rows, notation)
         n_rows += len(block)
         if seen is not None:
             seen(block)

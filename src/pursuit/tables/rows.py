@@ -13,10 +13,12 @@ from hashlib import blake2b
 import numpy as np
 
 from pursuit._rows import STRIDE, mixed
-from pursuit._user_errors import TableError
+from pursuit._user_errors import TableError, shown
 
 from .cells import LARGEST, Cells, days, numbers, too_large, words
 from .columns import Kind
+from .guesses import hint
+from .notation import PLAIN, Notation
 from .sources import Block, Source
 
 __all__ = ["Field", "Reader", "Rows", "drawn_rows", "smallest", "wrong_cell"]
@@ -122,11 +124,14 @@ class Reader:
     path : str
         File, for messages.
     fields : sequence of Field
-    decimal : str
+    notation : Notation, optional
+        How numbers and dates are written.
     """
 
-    def __init__(self, path: str, fields: Sequence[Field], decimal: str = ".") -> None:
-        self._path, self._fields, self._decimal = path, tuple(fields), decimal
+    def __init__(
+        self, path: str, fields: Sequence[Field], notation: Notation = PLAIN
+    ) -> None:
+        self._path, self._fields, self._notation = path, tuple(fields), notation
         categories = [f.name for f in fields if f.kind is Kind.CATEGORY]
         self._codes: dict[str, dict[str, int]] = {name: {} for name in categories}
 
@@ -154,28 +159,32 @@ class Reader:
                 dtype=np.int32,
             )
         if field.kind is Kind.DATE and not isinstance(cells, np.ndarray):
-            values, wrong = days(cells)
+            values, wrong = days(cells, self._notation)
         else:
-            values, wrong = numbers(cells, self._decimal)
+            values, wrong = numbers(cells, self._notation)
         for places, what in ((wrong, f"a {field.kind}"), (too_large(values), FINITE)):
             if len(places):
                 i = int(places[0])
-                raise wrong_cell(
-                    self._path, rows[i], field.name, str(cells[i]).strip(), what
-                )
+                where = self._path, rows[i], field.name
+                raise wrong_cell(*where, str(cells[i]), what, self._notation)
         return values
 
 
-def wrong_cell(path: str, row: int, column: str, text: str, what: str) -> TableError:
+def wrong_cell(
+    path: str,
+    row: int,
+    column: str,
+    text: str,
+    what: str,
+    notation: Notation = PLAIN,
+) -> TableError:
     """Return the error for a cell that is not what it should be."""
-    shown = text if len(text) <= 40 else text[:37] + "..."
-    hint = ""
-    if what == "a number" and _has_decimal_comma(text):
-        hint = " (for decimal commas: --decimal ,)"
-    if what == "a date":
-        hint = " (dates are written 2024-01-31 or 2024-01-31 13:05)"
+    help_ = "" if what == FINITE else hint(text, notation)
+    if not help_ and what == "a date":
+        help_ = f"dates are written {notation.example}"
+    said = f" ({help_})" if help_ else ""
     return TableError(
-        f"{path}: row {row}, column {column!r}: {shown!r} is not {what}{hint}"
+        f"{path}: row {row}, column {shown(column)}: {shown(text)} is not {what}{said}"
     )
 
 
@@ -184,7 +193,7 @@ def drawn_rows(
     fields: Sequence[Field],
     *,
     max_rows: int | None = None,
-    decimal: str = ".",
+    notation: Notation = PLAIN,
     seed: int = 0,
     keeps: Callable[[Rows], np.ndarray] | None = None,
     seen: Callable[[Block], None] | None = None,
@@ -199,7 +208,8 @@ def drawn_rows(
     max_rows : int, optional
         Maximum number of rows; those with the smallest digests are kept, in the order
         of the file.
-    decimal : str, default="."
+    notation : Notation, optional
+        How numbers and dates are written.
     seed : int, default=0
         Seed of the digests.
     keeps : callable, optional
@@ -214,7 +224,7 @@ def drawn_rows(
     n : int
         Number of rows that count.
     """
-    reader = Reader(source.path, fields, decimal)
+    reader = Reader(source.path, fields, notation)
     names = [f.name for f in fields]
     parts: list[Rows] = []
     n_held = n = 0
@@ -260,8 +270,3 @@ def smallest(rows: Rows, names: Sequence[str], n: int, seed: int) -> Rows:
 
 def _digest(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
-def _has_decimal_comma(text: str) -> bool:
-    head, comma, tail = text.lstrip("+-").partition(",")
-    return bool(comma) and head.isdigit() and tail.isdigit()

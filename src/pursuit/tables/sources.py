@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import math
+import re
 import shutil
 import sys
 import tempfile
@@ -21,14 +22,15 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from pursuit._user_errors import TableError
+from pursuit._user_errors import TableError, UsageError, shown
 
 from .cells import Cells, number_of
 
-__all__ = ["BLOCK_ROWS", "Block", "Source", "open_table"]
+__all__ = ["BLOCK_ROWS", "Block", "Source", "Usual", "open_table"]
 
 BLOCK_ROWS = 16384
 DELIMITERS = (",", ";", "\t", "|")
+NO_DELIMITERS = ('"', "\r", "\n")
 
 _OPENERS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -43,6 +45,8 @@ _STRANGERS = {
 # Records from which the delimiter is told.
 _SAMPLE_RECORDS = 20
 _SAMPLE_BYTES = 1 << 16
+# What Excel writes, and understands, before the header.
+_SEPARATOR = re.compile(r'\s*"?sep=(?P<delimiter>.)"?[,;\t|]*\s*', re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,26 @@ class Block:
         return len(self.rows)
 
 
+@dataclass(frozen=True)
+class Usual:
+    """How tables of a kind are usually written, if that was once told.
+
+    Attributes
+    ----------
+    delimiter : str
+        What may stand between cells, beside the usual ones; "" if it was not told.
+    encoding : str
+        Encoding of files that do not say theirs; "" if it was not told.
+    """
+
+    delimiter: str = ""
+    encoding: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.delimiter) > 1 or self.delimiter in NO_DELIMITERS:
+            raise ValueError(f"{self.delimiter!r} is not one character.")
+
+
 class Source(Protocol):
     """A table in a file."""
 
@@ -77,7 +101,11 @@ class Source(Protocol):
 
 
 def open_table(
-    path: str, *, delimiter: str | None = None, encoding: str | None = None
+    path: str,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    usual: Usual | None = None,
 ) -> Source:
     """Return the table in a file.
 
@@ -91,18 +119,20 @@ def open_table(
         that divides the first rows evenly.
     encoding : str, optional
         By default UTF-8, or UTF-16 if the file says so.
+    usual : Usual, optional
+        What is likely where nothing is given.
     """
-    shown, file = ("standard input", _spooled()) if path == "-" else (path, Path(path))
+    title, file = ("standard input", _spooled()) if path == "-" else (path, Path(path))
     with file.open("rb") as stream:
         start = stream.read(8)
     if not start:
-        raise TableError(f"{shown}: the file is empty")
+        raise TableError(f"{title}: the file is empty")
     if start.startswith(b"PAR1"):
-        return _ParquetSource(shown, file)
+        return _ParquetSource(title, file)
     for magic, what in _STRANGERS.items():
         if start.startswith(magic):
-            raise TableError(f"{shown}: this is {what}")
-    return _TextSource(shown, file, delimiter, encoding)
+            raise TableError(f"{title}: this is {what}")
+    return _TextSource(title, file, delimiter, encoding, usual or Usual())
 
 
 def _spooled() -> Path:
@@ -121,14 +151,25 @@ class _TextSource:
     """Cells between delimiters."""
 
     def __init__(
-        self, path: str, file: Path, delimiter: str | None, encoding: str | None
+        self,
+        path: str,
+        file: Path,
+        delimiter: str | None,
+        encoding: str | None,
+        usual: Usual,
     ) -> None:
         self.path, self._file = path, file
         start = self._start()
-        self._encoding = _known_encoding(encoding or _told_encoding(start))
+        told = _told_encoding(start) or usual.encoding or "utf-8-sig"
+        self._encoding = _known_encoding(encoding or told)
         if b"\0" in start and not self._encoding.lower().startswith("utf-16"):
             raise TableError(f"{path}: this is not a text file: it has zero bytes")
-        self._delimiter = delimiter or self._told_delimiter()
+        sample = self._sample()
+        separator = _SEPARATOR.fullmatch(sample.partition("\n")[0])
+        self._has_separator = separator is not None
+        if separator is not None:
+            delimiter = delimiter or separator["delimiter"]
+        self._delimiter = delimiter or self._told_delimiter(sample, usual.delimiter)
         header, self._n_until_data = self._first()
         self._header = [name.strip() for name in header]
         self.names = tuple(name for name in self._header if name)
@@ -179,7 +220,7 @@ class _TextSource:
                 f"{self.path}: line {reader.line_num}: {error} (is a quotation mark "
                 "left open?)"
             ) from None
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise TableError(self._undecodable()) from None
         except (EOFError, gzip.BadGzipFile, lzma.LZMAError, OSError) as error:
             raise TableError(
@@ -192,6 +233,8 @@ class _TextSource:
             reader, n = self._reader(stream), 0
             while records := self._some(reader, 1, n):
                 n += 1
+                if n == 1 and self._has_separator:
+                    continue
                 if any(cell.strip() for cell in records[0]):
                     return records[0], n
         raise TableError(f"{self.path}: the file is empty")
@@ -201,8 +244,8 @@ class _TextSource:
             if self.names.count(name) > 1:
                 places = [i + 1 for i, n in enumerate(self._header) if n == name]
                 raise TableError(
-                    f"{self.path}: columns {_listed(places)} are both named {name!r}: "
-                    "rename one"
+                    f"{self.path}: columns {_listed(places)} have the same name, "
+                    f"{shown(name)}: rename one"
                 )
         if self.names and all(_is_number(name) for name in self.names):
             raise TableError(
@@ -219,27 +262,31 @@ class _TextSource:
                     f"{self.path}: cannot be decompressed: {error}"
                 ) from None
 
-    def _told_delimiter(self) -> str:
+    def _sample(self) -> str:
+        with self._open() as stream:
+            return str(self._guarded(lambda: stream.read(_SAMPLE_BYTES), None, 0))
+
+    def _told_delimiter(self, sample: str, usual: str) -> str:
         """Return the delimiter that divides the first records evenly, into most."""
         if self.path.lower().partition(".gz")[0].endswith((".tsv", ".tab")):
             return "\t"
-        with self._open() as stream:
-            text = self._guarded(lambda: stream.read(_SAMPLE_BYTES), None, 0)
-        scores = {d: _evenness(text, d) for d in DELIMITERS}
-        return max(DELIMITERS, key=lambda d: scores[d])
+        known = dict.fromkeys([*DELIMITERS, usual] if usual else DELIMITERS)
+        return max(known, key=lambda d: _evenness(sample, d))
 
     def _undecodable(self) -> str:
         """Return a message that names the line with the wrong bytes."""
-        where = ""
+        where = "the file "
+        encoding = self._encoding.upper().removesuffix("-SIG")
+        # Others have no line ends of one byte.
         with self._binary() as stream:
-            for number, line in enumerate(stream, 1):
+            has_lines = not encoding.startswith(("UTF-16", "UTF-32"))
+            for number, line in enumerate(stream if has_lines else (), 1):
                 try:
                     line.decode(self._encoding)
                 except UnicodeDecodeError as error:
                     byte = error.object[error.start]
                     where = f"line {number}: byte 0x{byte:02x} "
                     break
-        encoding = self._encoding.upper().removesuffix("-SIG")
         return (
             f"{self.path}: {where}is not {encoding}: "
             "name the encoding, such as --encoding cp1252 or --encoding latin-1"
@@ -261,18 +308,22 @@ class _TextSource:
 
 
 def _told_encoding(start: bytes) -> str:
-    is_utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return "utf-16" if is_utf16 else "utf-8-sig"
+    """Return the encoding that the first bytes name, empty if they name none."""
+    if start.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    is_utf16 = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return "utf-16" if is_utf16 else ""
 
 
 def _known_encoding(name: str) -> str:
     try:
-        codecs.lookup(name)
+        io.TextIOWrapper(io.BytesIO(), name)  # refuses those of bytes, such as hex
+        # Without a mark at the start, the two are the same.
+        return "utf-8-sig" if codecs.lookup(name).name == "utf-8" else name
     except LookupError:
-        raise TableError(
+        raise UsageError(
             f"--encoding {name}: no such encoding; try utf-8, cp1252, latin-1 or utf-16"
         ) from None
-    return name
 
 
 def _evenness(text: str, delimiter: str) -> tuple[float, int]:
@@ -325,8 +376,8 @@ class _ParquetSource:
         for field in schema:
             if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
                 raise TableError(
-                    f"{path}: column {field.name!r} is of type {field.type}, which is "
-                    "no number, date, word or truth value: leave it out of the file"
+                    f"{path}: column {shown(field.name)} is of type {field.type}, no "
+                    "number, date, word or truth value: leave it out of the file"
                 )
         names = [field.name for field in schema]
         self.names = tuple(n for n in names if not n.startswith("__index_level_"))

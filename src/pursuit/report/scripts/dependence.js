@@ -63,7 +63,7 @@ function drawDependence() {
   const mean = grid.map((_, k) => curves.reduce((sum, each) => sum + each[k], 0) / curves.length);
   const name = model.quantityName(state.output);
   const text = (number) => model.quantityText(number);
-  const texts = grid.map((each) => valueText(column.words, each));
+  const texts = grid.map((each) => valueText(column, each));
   const [least, most] = extent(mean);
   const range = `the mean is between ${text(least)} and ${text(most)}`;
   const label = `${name} against ${column.name}: ${range}.`;
@@ -81,7 +81,8 @@ function drawDependence() {
 function drawNumbers(holder, { column, grid, curves, mean, name, span, text, label }) {
   const [first, last] = extent(grid);
   const drawn = frame(holder, {
-    x: (a, b) => linearScale(first, last, a, b, b / 80),
+    x: (a, b) => (column.isDate ? dateScale : linearScale)(first, last, a, b, b / 80),
+    xText: column.isDate ? dateText : shown,
     y: (a, b) => linearScale(...span, a, b),
     xName: column.name,
     yName: name,

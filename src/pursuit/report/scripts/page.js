@@ -35,8 +35,9 @@ const judgedRows =
   `${plural(held.rows.n, "row")} that the fit has ` + (held.isHeldOut ? "not seen" : "seen");
 
 // Returns a value of a column as text; words of a column are null if it holds numbers.
-function valueText(words, value) {
+function valueText({ words, isDate, isWhole }, value) {
   if (Number.isNaN(value)) return "missing";
+  if (isDate) return dateText(value, !isWhole);
   if (!words) return shown(value, 6);
   return value < 0 ? "another word" : words[value];
 }

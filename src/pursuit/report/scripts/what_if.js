@@ -28,13 +28,14 @@ function prepareForm() {
 function fieldOf(j) {
   const column = columns[j];
   const id = `field-${j}`;
-  const input = column.words ? wordInput(id, column) : make("input", { id, ...NUMBER_INPUT });
+  const input = column.words ? wordInput(id, column) : make("input", { id, ...kindOf(column) });
   const text = hintOf(column);
   const hint = make("small", { id: `hint-${j}` }, text);
   input.dataset.column = j;
   input.setAttribute("aria-describedby", hint.id);
   input.addEventListener("input", () => {
-    state.row[j] = input.value === "" ? NaN : +input.value;
+    const number = column.isDate ? daysOf : Number;
+    state.row[j] = input.value === "" ? NaN : number(input.value);
     writeAnswer(true);
   });
   inputs[j] = { input, hint, text };
@@ -45,6 +46,11 @@ function fieldOf(j) {
 
 const NUMBER_INPUT = { type: "number", step: "any", inputmode: "decimal" };
 
+function kindOf({ isDate, isWhole }) {
+  if (!isDate) return NUMBER_INPUT;
+  return isWhole ? { type: "date" } : { type: "datetime-local", step: "any" };
+}
+
 function wordInput(id, { words, takesOthers, takesMissing }) {
   const options = words.map((word, k) => make("option", { value: k }, word));
   if (takesOthers) options.push(make("option", { value: -1 }, "(another word)"));
@@ -52,16 +58,19 @@ function wordInput(id, { words, takesOthers, takesMissing }) {
   return make("select", { id }, ...options);
 }
 
-function hintOf({ words, low, high, takesMissing }) {
+function hintOf({ words, low, high, takesMissing, isDate }) {
   if (words) return plural(words.length, "word");
-  const range = low === null ? "no values seen" : `${shown(low)} to ${shown(high)}`;
+  const text = isDate ? dateText : shown;
+  const range = low === null ? "no values seen" : `${text(low)} to ${text(high)}`;
   return takesMissing ? `${range}, may be empty` : range;
 }
 
 function fillForm() {
   for (const j of used) {
     const value = state.row[j];
-    inputs[j].input.value = Number.isNaN(value) ? "" : String(value);
+    const { isDate, isWhole } = columns[j];
+    const text = isDate ? dateValue(value, !isWhole) : String(value);
+    inputs[j].input.value = Number.isNaN(value) ? "" : text;
   }
 }
 
@@ -80,7 +89,7 @@ function checkForm() {
     const isFar = !column.words && (value < column.low || value > column.high);
     input.setAttribute("aria-invalid", isBad);
     hint.className = isBad ? "bad" : isFar ? "far" : "";
-    const needs = `needs a ${column.words ? "word" : "number"}`;
+    const needs = `needs a ${column.words ? "word" : column.isDate ? "date" : "number"}`;
     hint.textContent = isBad ? `${needs}: ${text}` : isFar ? `outside ${text}` : text;
     return isBad;
   });
@@ -176,7 +185,7 @@ function writeNearest(functions, { place }) {
     shown(functions[j], 3),
     shown(functions[j] * weights(now, j)[t], 3),
     ...(points.targets ? [targetText([pointTarget(j, t)])] : []),
-    ...kept.map((k) => valueText(points.words[k], pointValue(j, k))),
+    ...kept.map((k) => valueText(pointColumn(k), pointValue(j, k))),
   ]);
   const heads = ["Point", "Kernel", "Contribution", ...(points.targets ? ["Target"] : [])];
   heads.push(...kept.map((k) => points.names[k]));
@@ -212,6 +221,13 @@ function shownPlaces() {
   if (kind !== "raw") return names.map((_, k) => k).slice(0, 4);
   const known = state.ranked.map((j) => places.indexOf(j)).filter((k) => k >= 0);
   return known.slice(0, 4);
+}
+
+// Columns of points have too few digits for times of the day.
+function pointColumn(k) {
+  const { kind, places, words } = held.points;
+  const isDate = kind === "raw" && columns[places[k]].isDate;
+  return { words: words[k], isDate, isWhole: true };
 }
 
 // Points have the six digits that the table shows.

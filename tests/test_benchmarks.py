@@ -22,6 +22,7 @@ REDUCED = [
     ("bench_defaults", "--sets ripley --splits 1", "ripley"),
     ("bench_export", "--points 10 --rows 300 --repeats 1", None),
     ("bench_files", "200 --processes 1", None),
+    ("bench_reading", "--rows 2000 --trips 1 --only CSV", None),
     ("bench_round_trips", "--sets ripley --rows 60", "ripley"),
     ("bench_density", "--queries 20 --literal 1 --only product", "usps"),
 ]

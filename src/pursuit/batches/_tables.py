@@ -106,8 +106,9 @@ def _named(
     if value is None:
         return ()
     wanted = (value,) if isinstance(value, str) else tuple(value)
+    known = set(names)
     for name in wanted:
-        if name not in names:
+        if name not in known:
             raise ValueError(
                 f"{parameter}={value!r}: {place} has no column {name!r}."
                 f"{did_you_mean(name, names)} Its columns are {_some(names)}."

@@ -47,6 +47,16 @@ class TransformedRows(Rows):
         start : int, default=0
             Blocks to skip, as the source does.
         """
+        return map(self._checked, self.raw_blocks(start))
+
+    def raw_blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the blocks as `blocks` does, but with missing features, as NaN.
+
+        Parameters
+        ----------
+        start : int, default=0
+            Blocks to skip, as the source does.
+        """
         return map(self._transformed, self.rows.raw_blocks(start))
 
     def fingerprint(self) -> str:
@@ -73,9 +83,12 @@ class TransformedRows(Rows):
                 f"shape {X.shape} of {len(block)} rows: a transformer must give one "
                 "row for each."
             )
+        return replace(block, X=X)
+
+    def _checked(self, block: Block) -> Block:
         spans = (Span(block.where, 1, len(block)),)
-        checked = checked_block(X, block.y, block.weight, spans, self.feature_names)
-        return replace(checked, where=block.where)
+        checked_block(block.X, None, None, spans, self.feature_names)
+        return block
 
     def _input(self, X: Any) -> Any:
         """Return the features as the transformer knows them: with names, or without."""

@@ -64,42 +64,39 @@ def add_interactions(
 ):
     """Add the Shapley interactions of pairs of factors j < k to ``out``.
 
-    Parameters as in `add_values`; ``behind`` has the shape (c + 1, b), ``between`` (b,),
-    ``sums`` (c, c) and ``out`` (n, c, c, T).
+    Parameters as in `add_values`, but for ``behind`` of shape (c + 1, b), ``between``
+    (b,), ``sums`` (c, c) and ``out`` (n, c, c, T).
     """
-    n, m, c = P.shape
-    b = Q.shape[2]
-    for r in range(n):
-        for i in range(m):
-            for j in range(c):
-                for k in range(c):
+    for r in range(P.shape[0]):
+        for i in range(P.shape[1]):
+            for j in range(P.shape[2]):
+                for k in range(P.shape[2]):
                     sums[j, k] = 0.0
             for g in range(nodes.shape[0]):
                 t = nodes[g]
                 _multiply(P[r, i], Q[i], t, weights[g], share, ahead)
-                for a in range(b):
-                    behind[c, a] = 1.0
-                for step in range(c):
-                    j = c - 1 - step
-                    p = P[r, i, j]
-                    for a in range(b):
-                        behind[j, a] = behind[j + 1, a] * (
-                            t * p + (1.0 - t) * Q[i, j, a]
-                        )
-                for j in range(c - 1):
-                    for a in range(b):
-                        between[a] = ahead[j, a] * (P[r, i, j] - Q[i, j, a])
-                    for k in range(j + 1, c):
-                        p, total = P[r, i, k], 0.0
-                        for a in range(b):
-                            q = Q[i, k, a]
-                            total += between[a] * (p - q) * behind[k + 1, a]
-                            between[a] *= t * p + (1.0 - t) * q
-                        sums[j, k] += total
-            for j in range(c - 1):
-                for k in range(j + 1, c):
+                _multiply_back(P[r, i], Q[i], t, behind)
+                _add_pairs(P[r, i], Q[i], t, ahead, behind, between, sums)
+            for j in range(P.shape[2] - 1):
+                for k in range(j + 1, P.shape[2]):
                     for o in range(coef.shape[0]):
                         out[r, j, k, o] += coef[o, i] * sums[j, k]
+
+
+@compiled(fastmath=REORDER)
+def _add_pairs(p, Q, t, ahead, behind, between, sums):
+    """Add what one node says of all pairs of factors of one product."""
+    c, b = Q.shape
+    for j in range(c - 1):
+        for a in range(b):
+            between[a] = ahead[j, a] * (p[j] - Q[j, a])
+        for k in range(j + 1, c):
+            total = 0.0
+            for a in range(b):
+                q = Q[k, a]
+                total += between[a] * (p[k] - q) * behind[k + 1, a]
+                between[a] *= t * p[k] + (1.0 - t) * q
+            sums[j, k] += total
 
 
 @compiled(fastmath=REORDER)
@@ -110,6 +107,18 @@ def _multiply(p, Q, t, weight, share, ahead):
     for j in range(Q.shape[0]):
         for a in range(share.shape[0]):
             ahead[j + 1, a] = ahead[j, a] * (t * p[j] + (1.0 - t) * Q[j, a])
+
+
+@compiled(fastmath=REORDER)
+def _multiply_back(p, Q, t, behind):
+    """Write the products of the factors from each to the last, at one node."""
+    c, b = Q.shape
+    for a in range(b):
+        behind[c, a] = 1.0
+    for step in range(c):
+        j = c - 1 - step
+        for a in range(b):
+            behind[j, a] = behind[j + 1, a] * (t * p[j] + (1.0 - t) * Q[j, a])
 
 
 def gauss_rule(degree: int) -> tuple[np.ndarray, np.ndarray]:

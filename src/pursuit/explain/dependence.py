@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats.mstats import mquantiles
 from sklearn.utils import Bunch
 
 from pursuit._parameters import check_choice, whole_number
@@ -161,7 +162,7 @@ def _grid(x: np.ndarray, n: int, low: float, high: float, j: int) -> np.ndarray:
     different = np.unique(x)
     if len(different) < n:
         return different
-    first, last = np.quantile(x, [low, high])
+    first, last = mquantiles(x, prob=[low, high])
     if first == last:
         raise ValueError(
             f"The quantiles {low} and {high} of feature {j} are equal: choose "

@@ -62,7 +62,7 @@ class KernelProducts(Products):
     n_features: int
 
     @cached_property
-    def columns(self) -> np.ndarray:  # type: ignore[override]
+    def columns(self) -> np.ndarray:
         """Features of a weight above 0 in the metric of some kernel."""
         is_used = np.zeros(self.n_features, dtype=bool)
         for leaf in self.leaves:
@@ -111,7 +111,7 @@ class MonomialProducts(Products):
     products: tuple[tuple[int, ...], ...]
 
     @cached_property
-    def columns(self) -> np.ndarray:  # type: ignore[override]
+    def columns(self) -> np.ndarray:
         """Features in some product."""
         return np.array(sorted({j for p in self.products for j in p}), dtype=int)
 
@@ -190,7 +190,7 @@ def _linear(leaf: Comparison, coef: np.ndarray, d: int) -> Products:
 def _expanded(
     node: Comparison | Combination,
 ) -> Sequence[tuple[float, tuple[Comparison, ...]]]:
-    """Return a tree of kernels as a sum: numbers, and the leaves that are multiplied."""
+    """Return a tree of kernels as a sum of numbers times products of leaves."""
     if isinstance(node, Comparison):
         return [(1.0, (_separable(node),))]
     if node.operation == "constant":
@@ -223,6 +223,6 @@ def _unsupported(what: str) -> UnsupportedError:
     return UnsupportedError(
         f"The model has {what}, which is no product over features, so that there is no "
         "exact explanation in polynomial time. Fit with metric='diagonal' and "
-        "kernel='auto', 'rbf' or 'laplacian', or use an explainer that calls the model, "
-        "such as shap.KernelExplainer or sklearn.inspection."
+        "kernel='auto', 'rbf' or 'laplacian', or use what calls the model, such as "
+        "shap.KernelExplainer or sklearn.inspection."
     )

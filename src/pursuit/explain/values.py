@@ -49,7 +49,7 @@ def shapley(
 
     Returns
     -------
-    values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+    values : ndarray of shape (n_samples, n_features[, n_outputs])
         With :func:`base_value` they add up to the values of the model. The shape is
         that of ``shap``: the last axis is there for several outputs or classes.
 

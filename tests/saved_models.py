@@ -41,6 +41,7 @@ from pursuit import (
     ParzenWindows,
     SparseKernelCCA,
     SparseKernelPCA,
+    SubspaceOutlierDetector,
     dictionaries,
     kernels,
 )
@@ -261,6 +262,7 @@ MODELS = {
     "smoother": _of_numbers(NadarayaWatson(gamma=2.0)),
     "centroids": _of_classes(KernelCentroidClassifier(gamma=2.0)),
     "components": _of_rows(SparseKernelPCA(4, gamma=1.0)),
+    "novelty": _of_rows(SubspaceOutlierDetector(SparseKernelPCA(4, gamma=1.0))),
     "views": _views,
     "metric": _of_classes(LearnedMetric("diagonal", n_rounds=1, max_support=5)),
 }

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from naming import named
 from reference import hull_by_programme, hyperplane_by_least_squares
-from scipy.ndimage import gaussian_filter
 from searches import Squared
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -560,14 +559,7 @@ def test_weights_are_refused_in_the_name_of_the_class(make, digits):
 def usps():
     if "usps" not in datasets.available():
         pytest.skip("usps.npz is not in the data folder")
-    return datasets.load("usps")
-
-
-def smoothed(X):
-    """Gaussian filter, standard deviation 0.75 pixel, -1 outside."""
-    images = X.reshape(-1, 16, 16)
-    sd = (0.0, 0.75, 0.75)
-    return gaussian_filter(images, sd, mode="constant", cval=-1.0).reshape(len(X), -1)
+    return datasets.load("usps", smooth=True)
 
 
 @pytest.mark.slow
@@ -582,8 +574,8 @@ def smoothed(X):
 )
 def test_usps_of_table_11_1(model, errors):
     data = usps()
-    model.fit(smoothed(data.data_train), data.target_train)
-    wrong = model.predict(smoothed(data.data_test)) != data.target_test
+    model.fit(data.data_train, data.target_train)
+    wrong = model.predict(data.data_test) != data.target_test
     assert abs(wrong.sum() - errors) <= 1
 
 
@@ -618,10 +610,9 @@ def test_mnist_of_table_11_1(model, errors):
 def test_support_vectors_as_reference_set():
     """Table 11.2's effect on USPS: an SVM's support vectors serve as well as all."""
     data = usps()
-    X, Xt = smoothed(data.data_train), smoothed(data.data_test)
     reference = SVC(C=100, gamma=1 / 64)
     model = HKNNClassifier(15, 30.0, reference=reference, loo_samples=0)
-    model.fit(X, data.target_train)
-    wrong = (model.predict(Xt) != data.target_test).sum()
-    assert len(model.reference_) < 0.4 * len(X)
+    model.fit(data.data_train, data.target_train)
+    wrong = (model.predict(data.data_test) != data.target_test).sum()
+    assert len(model.reference_) < 0.4 * len(data.data_train)
     assert wrong <= 100

@@ -20,9 +20,9 @@ class ManifoldParzen(LocalGaussianMixture):
     Parameters
     ----------
     n_neighbors : int, None or "auto", default="auto"
-        Number of neighbors that shape a Gaussian. None, or more than there are, takes
-        all other rows. "auto" compares numbers up to 128 by leave-one-out likelihood
-        (with a soft neighborhood, it takes all other rows).
+        Number of neighbors that shape a Gaussian. None takes all other rows, as does a
+        number above theirs, with a warning. "auto" compares numbers up to 128 by
+        leave-one-out likelihood (with a soft neighborhood, it takes all other rows).
     n_components : int, None or "auto", default=None
         Number of leading directions kept in each Gaussian. None keeps all; 0 is
         Parzen's estimator; "auto" compares numbers by leave-one-out likelihood.

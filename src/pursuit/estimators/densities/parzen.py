@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
+
+from pursuit._words import Auto, KernelFunction, KernelName
 
 from ._mixtures import LocalGaussianMixture
 
@@ -108,10 +110,10 @@ class ManifoldParzen(LocalGaussianMixture):
 
     def __init__(
         self,
-        n_neighbors: int | str | None = "auto",
-        n_components: int | str | None = None,
-        bandwidth: float | str = "auto",
-        neighborhood: Any = "hard",
+        n_neighbors: int | Auto | None = "auto",
+        n_components: int | Auto | None = None,
+        bandwidth: float | Auto = "auto",
+        neighborhood: KernelName | Literal["hard"] | KernelFunction = "hard",
         *,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
@@ -212,7 +214,7 @@ class ParzenWindows(LocalGaussianMixture):
 
     def __init__(
         self,
-        bandwidth: float | str = "auto",
+        bandwidth: float | Auto = "auto",
         *,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,

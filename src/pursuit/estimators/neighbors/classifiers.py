@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pursuit._words import Auto, PenaltyWord
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 from ._fitting import Fitted
@@ -136,8 +137,8 @@ class HKNNClassifier(LocalSubspaceClassifier):
 
     def __init__(
         self,
-        n_neighbors: int | str = USUAL_NUMBER,
-        penalty: float | str = "scale",
+        n_neighbors: int | Auto = USUAL_NUMBER,
+        penalty: float | PenaltyWord = "scale",
         *,
         n_components: float | None = None,
         tangents: Any = None,
@@ -272,7 +273,7 @@ class CKNNClassifier(LocalSubspaceClassifier):
 
     def __init__(
         self,
-        n_neighbors: int | str = USUAL_NUMBER,
+        n_neighbors: int | Auto = USUAL_NUMBER,
         *,
         reference: Any = None,
         search: Any = None,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import whole_number
 from pursuit._ranges import check_scale, check_squares
+from pursuit._words import Auto, PenaltyWord
 from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import as_numbers, validate_data
 from pursuit.neighbors.leave_one_out import Table, squared_error_table
@@ -138,8 +139,8 @@ class HKNNRegressor(RegressorMixin, Saved, BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors: int | str = "auto",
-        penalty: float | str = "auto",
+        n_neighbors: int | Auto = "auto",
+        penalty: float | PenaltyWord = "auto",
         *,
         search: Any = None,
         loo_samples: int = 1000,

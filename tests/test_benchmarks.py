@@ -20,6 +20,7 @@ REDUCED = [
     ("bench_losses", "--small --only choice --sets ripley", "ripley"),
     ("bench_losses", "--small --only calibration --sets ripley", "ripley"),
     ("bench_defaults", "--sets ripley --splits 1", "ripley"),
+    ("bench_explain", "--rows 20 --features 4 --points 5 --others 1", None),
     ("bench_export", "--points 10 --rows 300 --repeats 1", None),
     ("bench_files", "200 --processes 1", None),
     ("bench_reading", "--rows 2000 --trips 1 --only CSV", None),

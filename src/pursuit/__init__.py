@@ -78,6 +78,7 @@ _SUBMODULES = (
     "densities",
     "dictionaries",
     "estimators",
+    "explain",
     "export",
     "files",
     "functions",

@@ -27,6 +27,7 @@ extensions = [
     "boundary_picture",
     "elsewhere",
     "local_mathjax",
+    "repairs",
 ]
 exclude_patterns = ["_extensions", "_templates"]
 templates_path = ["_templates"]
@@ -80,6 +81,7 @@ html_theme_options = {
     "navigation_depth": 3,
     "show_nav_level": 2,
     "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
 }

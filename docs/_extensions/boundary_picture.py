@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from pursuit import KMPClassifier
 
-MODELS = {"a support vector machine": SVC(gamma=1), "pursuit": KMPClassifier(gamma=1)}
+MODELS = {"support vector machine": SVC(gamma=1), "pursuit": KMPClassifier(gamma=1)}
 INK = {"light": "#24292f", "dark": "#d6dce4"}
 CLASSES = ("#3b7dd8", "#e2703a")
 
@@ -56,7 +56,7 @@ def draw(X, y, models, errors, ink):
             *rings.T, s=44, facecolors="none", edgecolors=ink, linewidths=1.1, zorder=3
         )
         title = f"{name}: {len(rings)} points kept"
-        axes.set_title(title, color=ink, fontsize=14, fontweight="bold")
+        axes.set_title(title, color=ink, fontsize=13, fontweight="bold")
         wrong = f"{100 * errors[name]:.1f} % of new points classified wrongly"
         axes.set_xlabel(wrong, color=ink, fontsize=12)
         axes.set(xticks=[], yticks=[])

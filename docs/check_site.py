@@ -1,4 +1,4 @@
-"""Check the pages that ``make docs`` has built: ``python docs/check_site.py build/docs``.
+"""Check the site that ``make docs`` has built: ``docs/check_site.py build/docs``.
 
 Sphinx does not notice an anchor that is missing, a picture without a description or a
 page that needs the network. Each of them is a line here, and the exit status is 1.

@@ -1,7 +1,7 @@
 """What Sphinx and its extensions leave out of the pages.
 
-``.. module::`` before ``.. autosummary::`` loses its anchor, because docutils gives it to
-the next node, which HTML does not show. Thumbnails of the gallery have no alt text.
+``.. module::`` before ``.. autosummary::`` loses its anchor, because docutils gives it
+to the next node, which HTML does not show. Thumbnails of the gallery have no alt text.
 """
 
 from docutils import nodes

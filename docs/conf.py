@@ -38,6 +38,8 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+# The list of what is on a page says fit(), not KMPClassifier.fit().
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_validation_checks = {
     "GL06",  # unknown section

@@ -10,8 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
-    [path for path in ROOT.glob("docs/*.md") if "```python" in path.read_text("utf-8")]
-    + [ROOT / "README.md"]
+    [
+        path
+        for path in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+        if "```python" in path.read_text("utf-8")
+    ]
 )
 NAMES = [path.stem for path in PAGES]
 # Each block of these pages can be copied by itself; elsewhere, one continues another.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -22,6 +22,7 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._ranges import check_squares
+from pursuit._words import Auto, KernelFunction, KernelName, WidthRule
 from pursuit.components.choosing import (
     REASONS,
     Stop,
@@ -168,14 +169,14 @@ class SparseKernelPCA(OnnxConvertible, SparseComponents):
 
     def __init__(
         self,
-        n_components: int | float | str | None = 100,
+        n_components: int | float | Literal["bound"] | None = 100,
         *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "median",
+        kernel: KernelName | Literal["precomputed"] | KernelFunction = "rbf",
+        gamma: float | WidthRule | None = "median",
         max_support: int | None = None,
         center: bool = True,
         delta: float = 0.05,
-        subsample: int | float | str | None = "auto",
+        subsample: int | float | Auto | None = "auto",
         n_candidates: int | None = None,
         tol: float = 1e-10,
         max_memory: int | str | None = None,

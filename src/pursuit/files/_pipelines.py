@@ -214,6 +214,8 @@ def _take_targets(model: TransformedTargetRegressor) -> Mapping[str, Any]:
 def _make_targets(fields: Fields) -> TransformedTargetRegressor:
     name, kind = fields.name, TransformedTargetRegressor
     model = restored(kind, fields.names("parameters"), name)
+    if model.regressor is not None and not hasattr(model.regressor, "get_params"):
+        raise fields.error("regressor", "must be a regressor or null")
     if not fields.has("fitted"):
         return model
     inner = Fields(name, fields.names("fitted"))

@@ -59,11 +59,10 @@ M2CGEN_LOOP = """
 void many(double *rows, int *out, int n);
 void many(double *rows, int *out, int n)
 {
-    double p[2];
     int i;
     for (i = 0; i < n; i++) {
-        score(rows + i * N_INPUTS, p);
-        out[i] = p[1] > p[0];
+        double *row = rows + i * N_INPUTS;
+        ANSWER
     }
 }
 """
@@ -129,7 +128,10 @@ def by_m2cgen(model: Any, X: np.ndarray, repeats: int) -> Line:
         code = m2cgen.export_to_c(model)
     except (NotImplementedError, RecursionError) as error:
         raise MissingError(f"m2cgen and {type(model).__name__}: {error}") from None
-    loop = M2CGEN_LOOP.replace("N_INPUTS", str(X.shape[1]))
+    answer = "out[i] = score(row) > 0;"
+    if "void score(" in code:
+        answer = "double p[2]; score(row, p); out[i] = p[1] > p[0];"
+    loop = M2CGEN_LOOP.replace("N_INPUTS", str(X.shape[1])).replace("ANSWER", answer)
     sources = {"model.h": code, "size.c": '#include "model.h"\n', "loop.c": loop}
     rows = np.ascontiguousarray(X, dtype=np.float64)
     return in_c("C, double, by m2cgen", sources, rows, X, model, repeats)

@@ -162,16 +162,16 @@ def _lacks_probabilities(estimator: BaseDaskKMP) -> None:
 class DaskKMPClassifier(ClassifierMixin, BaseDaskKMP):
     """Kernel matching pursuit for classification, on arrays and frames of Dask.
 
-    The same model as :meth:`pursuit.KMPClassifier.fit_batches` finds, whatever the number
-    of workers and wherever the partitions are. If a worker is lost, others visit its
-    partitions again, and the model is the same.
+    The same model as :meth:`pursuit.KMPClassifier.fit_batches` finds, whatever the
+    number of workers and wherever the partitions are. If a worker is lost, others visit
+    its partitions again, and the model is the same.
+
+    The parameters are those of :class:`pursuit.KMPClassifier`, and a client. Kernel, width
+    and ridge are chosen in this process, on a part of the rows: `n_jobs` and
+    `max_memory` are about this process.
 
     Parameters
     ----------
-    kernel, gamma, metric, dictionary, loss, max_support, method, selection, alpha, fit_intercept, n_candidates, max_memory, dtype, multiclass, class_weight, random_state, n_jobs, verbose : objects
-        As those of :class:`pursuit.KMPClassifier`. Kernel, width and ridge are chosen
-        in this process, on a part of the rows; `n_jobs` and `max_memory` are about this
-        process.
     client : distributed.Client, optional
         Where to compute. None is the current client; if there is none, Dask's scheduler
         in this process, which is its threads by default. It is left out of pickles, and
@@ -203,6 +203,8 @@ class DaskKMPClassifier(ClassifierMixin, BaseDaskKMP):
     """
 
     _kind = KMPClassifier
+    # scikit-learn's own needs all predictions in memory.
+    score = BaseDaskKMP.score
 
     def __init__(
         self,
@@ -284,16 +286,16 @@ class DaskKMPClassifier(ClassifierMixin, BaseDaskKMP):
 class DaskKMPRegressor(RegressorMixin, BaseDaskKMP):
     """Kernel matching pursuit for regression, on arrays and frames of Dask.
 
-    The same model as :meth:`pursuit.KMPRegressor.fit_batches` finds, whatever the number
-    of workers and wherever the partitions are. If a worker is lost, others visit its
-    partitions again, and the model is the same.
+    The same model as :meth:`pursuit.KMPRegressor.fit_batches` finds, whatever the
+    number of workers and wherever the partitions are. If a worker is lost, others visit
+    its partitions again, and the model is the same.
+
+    The parameters are those of :class:`pursuit.KMPRegressor`, and a client. Kernel, width
+    and ridge are chosen in this process, on a part of the rows: `n_jobs` and
+    `max_memory` are about this process.
 
     Parameters
     ----------
-    kernel, gamma, metric, dictionary, loss, max_support, method, selection, alpha, fit_intercept, n_candidates, max_memory, dtype, random_state, n_jobs, verbose : objects
-        As those of :class:`pursuit.KMPRegressor`. Kernel, width and ridge are chosen
-        in this process, on a part of the rows; `n_jobs` and `max_memory` are about this
-        process.
     client : distributed.Client, optional
         Where to compute. None is the current client; if there is none, Dask's scheduler
         in this process, which is its threads by default. It is left out of pickles, and
@@ -325,6 +327,8 @@ class DaskKMPRegressor(RegressorMixin, BaseDaskKMP):
     """
 
     _kind = KMPRegressor
+    # scikit-learn's own needs all predictions in memory.
+    score = BaseDaskKMP.score
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ def map_rows(
     >>> rng = np.random.default_rng(0)
     >>> density = ManifoldParzen().fit(rng.random((100, 2)))
     >>> map_rows(density, da.ones((10, 2), chunks=(5, 2)), "score_samples")
-    dask.array<applied, shape=(10,), dtype=float64, chunksize=(5,), ...>
+    dask.array<pursuit-score-samples, shape=(10,), dtype=float64, chunksize=(5,), ...>
     """
     model = getattr(model, "local_", model)
     if not callable(getattr(model, method, None)):
@@ -60,12 +60,13 @@ def map_rows(
     empty = _tried(model, method, X) if meta is None else np.asarray(meta)[:0]
     # One task holds the model, and those of all partitions depend on it.
     sent = dask.delayed(model, pure=False, traverse=False)
+    token = f"pursuit-{method}".replace("_", "-")
     if is_frame(X):
-        return X.map_partitions(_of_frame, sent, method, empty, meta=empty)
-    of_rows = {"drop_axis": 1} if empty.ndim == 1 else {"chunks": _chunks(X, empty)}
-    name = f"pursuit-{method}".replace("_", "-")
+        how = {"meta": empty, "token": token}
+        return X.map_partitions(_of_frame, sent, method, empty, **how)
+    shape = {"drop_axis": 1} if empty.ndim == 1 else {"chunks": _chunks(X, empty)}
     return X.map_blocks(
-        _of_array, sent, method, empty, name=name, meta=empty, **of_rows
+        _of_array, sent, method, empty, token=token, meta=empty, **shape
     )
 
 

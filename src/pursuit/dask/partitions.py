@@ -11,12 +11,35 @@ from dask.core import flatten
 
 from pursuit.batches import ArrayRows
 
-__all__ = ["check_division", "checked_features", "is_frame", "keys_of", "matched"]
+__all__ = [
+    "check_division",
+    "checked_features",
+    "is_frame",
+    "keys_of",
+    "matched",
+    "optimized",
+]
 
 
 def is_frame(data: Any) -> bool:
     """Return whether data are a frame or a series of Dask."""
     return dask.is_dask_collection(data) and hasattr(data, "divisions")
+
+
+def optimized(*several: Any) -> list[Any]:
+    """Return the collections with fewer tasks; what they share is computed once.
+
+    Arrays are optimized together. Frames are not, since Dask 2026.8 confuses their
+    columns then, but tasks that they share stay tasks of their own.
+    """
+    arrays = dask.optimize(*[c for c in several if isinstance(c, da.Array)])
+    rest = iter(arrays)
+    return [
+        next(rest)
+        if isinstance(c, da.Array)
+        else (c if c is None else c.optimize(fuse=False))
+        for c in several
+    ]
 
 
 def keys_of(data: Any) -> list[Any]:

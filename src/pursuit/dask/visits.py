@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import dask
 from distributed import Client
 
 from pursuit._progress import Progress
 from pursuit.trips import Tally, Trip, Visits
 
 from .graphs import TripGraph
-from .partitions import checked_features, keys_of, matched
+from .partitions import checked_features, keys_of, matched, optimized
 from .running import connected, total
 
 __all__ = ["DaskVisits"]
@@ -63,9 +62,7 @@ class DaskVisits(Visits):
         y = None if y is None else matched("y", y, X)
         if sample_weight is not None:
             sample_weight = matched("sample_weight", sample_weight, X)
-        several = (X, y, sample_weight)
-        # Together, lest what they have in common is computed for each.
-        several = dask.optimize(*several)
+        several = optimized(X, y, sample_weight)
         self._data = [data for data in several if data is not None]
         keys = [None if data is None else keys_of(data) for data in several]
         self._parts = [

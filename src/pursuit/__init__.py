@@ -74,6 +74,7 @@ _SUBMODULES = (
     "batches",
     "bounds",
     "components",
+    "dask",
     "datasets",
     "densities",
     "dictionaries",

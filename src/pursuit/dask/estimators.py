@@ -137,20 +137,13 @@ class BaseDaskKMP(BaseEstimator):
 
     # -- copies --------------------------------------------------------------------
 
-    def __sklearn_clone__(self) -> Self:
-        # The client is shared: a connection cannot be copied.
-        other = copy.copy(self)
-        other.client = None
-        other = super(BaseDaskKMP, other).__sklearn_clone__()
-        other.client = self.client
-        return other
-
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "client": None}
 
-    def __copy__(self) -> Self:
-        other = type(self).__new__(type(self))
-        vars(other).update(vars(self))
+    def __sklearn_clone__(self) -> Self:
+        # A connection cannot be copied: copies have none, and clones share it.
+        other = super(BaseDaskKMP, copy.copy(self)).__sklearn_clone__()
+        other.client = self.client
         return other
 
 

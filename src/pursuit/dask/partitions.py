@@ -26,20 +26,14 @@ def is_frame(data: Any) -> bool:
     return dask.is_dask_collection(data) and hasattr(data, "divisions")
 
 
-def optimized(*several: Any) -> list[Any]:
-    """Return the collections with fewer tasks; what they share is computed once.
+def optimized(data: Any) -> Any:
+    """Return a collection that reads only what it needs; arrays are as they are.
 
-    Arrays are optimized together. Frames are not, since Dask 2026.8 confuses their
-    columns then, but tasks that they share stay tasks of their own.
+    Not together with others, which ``dask.optimize`` of version 2026.8 does wrongly:
+    columns of frames are confused, and futures of arrays lost. Tasks are not fused,
+    so that those which targets and features share are done once.
     """
-    arrays = dask.optimize(*[c for c in several if isinstance(c, da.Array)])
-    rest = iter(arrays)
-    return [
-        next(rest)
-        if isinstance(c, da.Array)
-        else (c if c is None else c.optimize(fuse=False))
-        for c in several
-    ]
+    return data.optimize(fuse=False) if is_frame(data) else data
 
 
 def keys_of(data: Any) -> list[Any]:

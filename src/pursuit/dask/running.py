@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +21,13 @@ from .graphs import TripGraph
 from .tasks import Refusal, merged
 
 __all__ = ["connected", "total"]
+
+_WHY_CANCELLED = (
+    "Dask gave up some tasks of the fit ({}). Either the scheduler was closed or "
+    "restarted, or data were lost that no task can compute again, such as those that "
+    "client.scatter sent to one worker only: scatter them with broadcast=True, or make "
+    "the collection by dask.array.from_array."
+)
 
 # Seconds between two looks whether there are workers.
 _PATIENCE = 15.0
@@ -153,20 +161,20 @@ def _on_cluster(
 
 def _completed(client: Client, futures: list[Future]) -> Iterator[tuple[int, Any]]:
     """Yield the number and the result of each future that is complete."""
-    numbers = {future.key: i for i, future in enumerate(futures)}
-    left = set(futures)
+    numbers = {future: i for i, future in enumerate(futures)}
     has_warned = False
-    while left:
+    while numbers:
         try:
-            done = distributed.wait(left, _PATIENCE, "FIRST_COMPLETED").done
+            done = distributed.wait(list(numbers), _PATIENCE, "FIRST_COMPLETED").done
+            results = {future: future.result() for future in done}
         except (TimeoutError, distributed.TimeoutError):
             if not has_warned and not client.scheduler_info()["workers"]:
                 warn("The cluster has no workers: the fit waits for one.")
                 has_warned = True
             continue
-        for future in sorted(done, key=lambda future: numbers[future.key]):
-            left.remove(future)
-            result = future.result()
+        except CancelledError as error:
+            raise RuntimeError(_WHY_CANCELLED.format(error)) from None
+        for future in sorted(done, key=numbers.__getitem__):
             # What is at home needs no place on the workers.
             future.release()
-            yield numbers[future.key], result
+            yield numbers.pop(future), results[future]

@@ -62,7 +62,7 @@ class DaskVisits(Visits):
         y = None if y is None else matched("y", y, X)
         if sample_weight is not None:
             sample_weight = matched("sample_weight", sample_weight, X)
-        several = optimized(X, y, sample_weight)
+        several = [optimized(data) for data in (X, y, sample_weight)]
         self._data = [data for data in several if data is not None]
         keys = [None if data is None else keys_of(data) for data in several]
         self._parts = [

@@ -72,7 +72,7 @@ def cluster():
         client = Client(
             n_workers=2,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",
             set_as_default=False,
         )
         with client:
@@ -85,7 +85,7 @@ def threads(n_workers):
         n_workers=n_workers,
         threads_per_worker=1,
         processes=False,
-        dashboard_address=None,
+        dashboard_address=":0",
         set_as_default=False,
     )
 
@@ -366,7 +366,7 @@ def test_frames_are_given_to_models_of_frames(numbers):
 
 def test_errors_of_predictions(numbers):
     X, y = numbers
-    A, b = as_arrays(X, y)
+    (A,) = as_arrays(X)
     model = KMPRegressor(**SIZED).fit(X, y)
     with pytest.raises(ValueError, match="no method 'transform'"):
         map_rows(model, A, "transform")
@@ -685,7 +685,7 @@ def test_a_cluster_without_workers_is_told(numbers, monkeypatch):
     monkeypatch.setattr(running_module, "_PATIENCE", 0.2)
     with (
         distributed.LocalCluster(
-            n_workers=0, processes=False, threads_per_worker=1, dashboard_address=None
+            n_workers=0, processes=False, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
@@ -709,7 +709,7 @@ def test_threads_of_blas_are_shared(monkeypatch):
         n_workers=1,
         threads_per_worker=2,
         processes=False,
-        dashboard_address=None,
+        dashboard_address=":0",
         set_as_default=False,
     ) as client:
         assert client.submit(count).result() == 1

@@ -159,8 +159,8 @@ class DaskKMPClassifier(ClassifierMixin, BaseDaskKMP):
     number of workers and wherever the partitions are. If a worker is lost, others visit
     its partitions again, and the model is the same.
 
-    The parameters are those of :class:`pursuit.KMPClassifier`, and a client. Kernel, width
-    and ridge are chosen in this process, on a part of the rows: `n_jobs` and
+    The parameters are those of :class:`pursuit.KMPClassifier`, and a client. Kernel,
+    width and ridge are chosen in this process, on a part of the rows: `n_jobs` and
     `max_memory` are about this process.
 
     Parameters
@@ -283,8 +283,8 @@ class DaskKMPRegressor(RegressorMixin, BaseDaskKMP):
     number of workers and wherever the partitions are. If a worker is lost, others visit
     its partitions again, and the model is the same.
 
-    The parameters are those of :class:`pursuit.KMPRegressor`, and a client. Kernel, width
-    and ridge are chosen in this process, on a part of the rows: `n_jobs` and
+    The parameters are those of :class:`pursuit.KMPRegressor`, and a client. Kernel,
+    width and ridge are chosen in this process, on a part of the rows: `n_jobs` and
     `max_memory` are about this process.
 
     Parameters

@@ -50,7 +50,9 @@ def connected(client: Client | None) -> Iterator[Client | None]:
                 f"client={client!r} is asynchronous: a fit waits for its trips, so "
                 "pass a client without asynchronous=True."
             )
-        yield client
+        # Dask's functions ask for the current one.
+        with client.as_current():
+            yield client
         return
     if _is_in_task():
         with distributed.worker_client() as its_client:

@@ -102,6 +102,7 @@ class LocalVisits(Visits):
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._rows, self._verbose, self._checkpoint = rows, verbose, checkpoint
+        self.feature_names = rows.feature_names
         self._n_rows = rows.n_rows
         self._n_trips = 0
 

@@ -6,11 +6,8 @@ Trips over all rows then find the points, their number and the coefficients.
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +16,10 @@ from sklearn.base import clone, is_classifier
 from pursuit._limits import amount
 from pursuit._parameters import WHOLE, check_choice, is_number, is_word
 from pursuit._warnings import warn
-from pursuit.batches import Rows
 from pursuit.dictionaries import OneKernel
 from pursuit.engine.loss_model import LossModel
 from pursuit.engine.problem import Problem
+from pursuit.estimators._batches import set_columns
 from pursuit.estimators._validation import (
     check_target_scale,
     check_weighted_classes,
@@ -43,10 +40,9 @@ from pursuit.trips.drawing import (
     LEAST_OF_A_CLASS,
     Contents,
     Draw,
-    Lowest,
-    places_in_class,
 )
 from pursuit.trips.looking import Look, Looked
+from pursuit.trips.lowest import Lowest, places_in_class
 from pursuit.trips.procedure import Choices, least_alpha, pursue
 from pursuit.trips.refining import Slope, refined
 from pursuit.trips.summing import Sum
@@ -73,24 +69,7 @@ HELD_OUT_ROWS = 50_000
 CANDIDATES_PER_STEP = 6
 
 
-def identity(model: Any, source: Rows) -> str:
-    """Return what a checkpoint belongs to: these rows and parameters."""
-    ignored = ("verbose", "n_jobs", "max_memory")
-    values = sorted(model.get_params().items())
-    shown = {name: _shown(value) for name, value in values if name not in ignored}
-    return json.dumps([type(model).__name__, shown, source.fingerprint()])
-
-
-def _shown(value: Any) -> str:
-    """Return a text that is the same for equal values in another process."""
-    if isinstance(value, np.ndarray):
-        return blake2b(np.ascontiguousarray(value).tobytes()).hexdigest()
-    if hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
-    return re.sub(" at 0x[0-9a-f]+", "", repr(value))
-
-
-def fit_visits(model: Any, visits: Visits, names: tuple[str, ...] | None) -> None:
+def fit_visits(model: Any, visits: Visits) -> None:
     """Fit the model by trips over rows that may be anywhere."""
     start = time.perf_counter()
     settings = model._settings()
@@ -104,17 +83,9 @@ def fit_visits(model: Any, visits: Visits, names: tuple[str, ...] | None) -> Non
     else:
         job = _Job(model, settings, visits, looked, coding, draw)
         _take(job, drawn.part, drawn.centers)
-    model.n_features_in_ = looked.n_features
-    _name_features(model, names)
+    set_columns(model, looked.n_features, visits.feature_names)
     model._n_rows, model._is_batched = looked.n_used, True
     model._seconds = time.perf_counter() - start
-
-
-def _name_features(model: Any, names: tuple[str, ...] | None) -> None:
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
-    elif hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
 
 
 def _coding(model: Any, looked: Looked) -> Coding:

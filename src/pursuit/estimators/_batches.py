@@ -65,7 +65,7 @@ def set_columns(model: Any, n_features: int, names: tuple[str, ...] | None) -> N
         del model.feature_names_in_
 
 
-def without_names(model: Any, names: tuple[str, ...] | None) -> Any:
+def for_blocks(model: Any, names: tuple[str, ...] | None) -> Any:
     """Return the model for blocks, which have no names; raise if theirs are others."""
     known = getattr(model, "feature_names_in_", None)
     if known is None:
@@ -84,7 +84,7 @@ def without_names(model: Any, names: tuple[str, ...] | None) -> Any:
 def by_blocks(model: Any, rows: Any, method: str) -> Iterator[np.ndarray]:
     """Yield what a method of a fitted model returns for each block of rows."""
     source = rows_of(rows)
-    call = getattr(without_names(model, source.feature_names), method)
+    call = getattr(for_blocks(model, source.feature_names), method)
     for block in source.blocks():
         if len(block):
             yield call(points_of(block, model.n_features_in_))

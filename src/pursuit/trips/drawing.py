@@ -159,13 +159,13 @@ class Draw(Trip[Drawn]):
             return
         rows = self.coding.rows(block)
         numbers = self.contents.numbers(rows.X)
-        found = replace(
+        drawn = replace(
             self.begin(),
             n_rows=len(block),
             centers=self._centers(tally, rows, numbers),
             part=self._part(tally, rows, numbers),
         )
-        vars(tally).update(vars(tally.merged(found)))
+        vars(tally).update(vars(tally.merged(drawn)))
 
     def _centers(self, tally: Drawn, rows: CodedRows, numbers: np.ndarray) -> Lowest:
         """Return candidates among the rows, by their priorities."""
@@ -174,41 +174,22 @@ class Draw(Trip[Drawn]):
         if contents.share:
             every = every[~contents._are_held_out(numbers)]
         rough = rough_digests(X, every, seed, contents.units)
-        half, limit = np.uint64(32), tally.centers.limits(self.n_centers, 0, 1)[0]
+        half, limit = np.uint64(32), tally.centers.limits(self.n_centers)[0]
         near = rough >> half <= limit >> half
         some = every[near]
         keys = completed(rough[near], X, some, seed)
-        return self._lowest(rows, some, keys, len(some) == len(every))
+        return Lowest(keys, rows.some(some), len(some) == len(every))
 
     def _part(self, tally: Drawn, rows: CodedRows, numbers: np.ndarray) -> Lowest:
         """Return rows for the part; rows that differ in their targets differ."""
         targets = target_numbers(rows.Y)
         keys = mixed(numbers ^ targets)
-        labels = _labels(rows)
         limits = tally.part.limits(self.n_part, tally._of_class, tally.n_classes)
         half = np.uint64(32)
-        some = np.flatnonzero(keys >> half <= limits[labels] >> half)
+        some = np.flatnonzero(keys >> half <= limits[rows.codes] >> half)
         X = mapped(rows.X, self.contents.scales)
         nothing = np.zeros(len(some), dtype=np.uint64)
         # Rows that only round to the same differ in the second half.
         exact = completed(nothing, X, some, self.contents.seed) << half
         keys = joined_halves(keys[some], mixed(exact ^ targets[some]))
-        return self._lowest(rows, some, keys, len(some) == len(rows))
-
-    def _lowest(
-        self, rows: CodedRows, some: np.ndarray, keys: np.ndarray, is_complete: bool
-    ) -> Lowest:
-        return Lowest(
-            keys=keys,
-            X=rows.X[some],
-            Y=rows.Y[:, some],
-            weight=rows.counts[some],
-            labels=_labels(rows)[some],
-            is_complete=is_complete,
-        )
-
-
-def _labels(rows: CodedRows) -> np.ndarray:
-    if rows.codes is None:
-        return np.zeros(len(rows), dtype=np.int64)
-    return rows.codes
+        return Lowest(keys, rows.some(some), len(some) == len(rows))

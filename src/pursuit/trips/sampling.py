@@ -11,7 +11,7 @@ from pursuit._rows import completed, exact_digests, mixed, rough_digests
 from pursuit.batches import Block
 from pursuit.kernels.widths import SAMPLED_ROWS
 
-from .blocks import points_of
+from .blocks import CodedRows, points_of
 from .lowest import Lowest
 from .visits import Tally, Trip
 
@@ -85,14 +85,6 @@ class DrawSample(Trip[Sampled]):
 
 def _below(before: Lowest, X: Any, keys: np.ndarray, n: int) -> Lowest:
     """Return the rows whose numbers are low enough to be drawn."""
-    some = np.flatnonzero(keys <= before.limits(n, 0, 1)[0])
-    rows = replace(
-        Lowest.none(0),
-        keys=keys[some],
-        X=X[some],
-        Y=np.zeros((0, len(some))),
-        weight=np.ones(len(some)),
-        labels=np.zeros(len(some), dtype=np.int64),
-        is_complete=len(some) == len(keys),
-    )
-    return Lowest.none(0).with_more(rows, n)
+    some = np.flatnonzero(keys <= before.limits(n)[0])
+    is_all = len(some) == len(keys)
+    return Lowest(keys[some], CodedRows.of_points(X[some]), is_all)

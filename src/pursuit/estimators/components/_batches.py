@@ -37,8 +37,8 @@ def fit_visits(model: SparseKernelPCA, visits: Visits) -> None:
     n = min(n, looked.n_rows)
     drawn = visits.total(DrawSample(units_of(*ranges), seed, n))
     kernel = _kernel(model, ranges, drawn)
-    rows = _repeated(drawn.sample.weight, n, seed)
-    sample = drawn.sample.X[rows]
+    rows = _repeated(drawn.sample.rows.counts, n, seed)
+    sample = drawn.sample.rows.X[rows]
     how = model._choosing_among(n, None, seed, wanted)
     chosen = choose_among(
         how, kernel, sample, model._rule(kernel, sample, looked.n_rows)
@@ -77,7 +77,7 @@ def _ranges(looked: Looked) -> np.ndarray:
 
 def _kernel(model: SparseKernelPCA, ranges: np.ndarray, drawn: Sampled) -> Kernel:
     """Return the kernel with a numeric gamma, by drawn rows."""
-    rows = drawn.sample if drawn.sample.is_complete else drawn.pairs
+    rows = (drawn.sample if drawn.sample.is_complete else drawn.pairs).rows
     kernel = bound_kernel(model.kernel, model.gamma, rows.X, weight=rows.weight)
     assert kernel is not None
     if kernel.takes_squares:

@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from pursuit.batches import Block, Rows
-from pursuit.estimators._batches import without_names
+from pursuit.estimators._batches import for_blocks
 from pursuit.trips import LocalVisits, Tally, Trip
 from pursuit.trips.blocks import checked
 
 
 def scored(model: Any, rows: Rows) -> float:
     """Return the accuracy of a classifier, or the R² of a regressor."""
-    trip = Score(without_names(model, rows.feature_names))
+    trip = Score(for_blocks(model, rows.feature_names))
     return LocalVisits(rows, model.verbose).total(trip).score
 
 
@@ -102,7 +102,7 @@ class Score(Trip[Scored]):
             Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
             errors = (Y - predicted.reshape(len(y), -1)) ** 2
         D = Y - Y[0]
-        found = Scored(
+        of_block = Scored(
             n_rows=len(y),
             is_class=tally.is_class,
             total=float(weight.sum()),
@@ -111,4 +111,4 @@ class Score(Trip[Scored]):
             squares=weight @ D**2,
             shift=Y[0],
         )
-        vars(tally).update(vars(tally.merged(found)))
+        vars(tally).update(vars(tally.merged(of_block)))

@@ -3,6 +3,7 @@
 ==============================  =====================================================
 `DaskKMPClassifier`,            kernel matching pursuit on arrays and frames of Dask
 `DaskKMPRegressor`
+`DaskSparseKernelPCA`           sparse kernel principal components
 `map_rows`                      lazy predictions, scores or transforms of any fitted
                                 estimator, partition by partition
 `DaskVisits`                    partitions as what ``fit_batches`` takes
@@ -16,7 +17,7 @@ graphs.py       a trip as tasks: a visit to each partition, sums by trees
 running.py      tasks on a cluster or in threads: progress, interrupts, lost workers
 visits.py       trips of fits over partitions
 mapping.py      predictions
-estimators.py   the scikit-learn faces
+base.py         what the estimators share: kmp.py, components.py
 """
 
 try:
@@ -27,8 +28,15 @@ except ImportError as error:
         "pursuit.dask needs dask and distributed: pip install 'pursuit[dask]'."
     ) from error
 
-from .estimators import DaskKMPClassifier, DaskKMPRegressor
+from .components import DaskSparseKernelPCA
+from .kmp import DaskKMPClassifier, DaskKMPRegressor
 from .mapping import map_rows
 from .visits import DaskVisits
 
-__all__ = ["DaskKMPClassifier", "DaskKMPRegressor", "DaskVisits", "map_rows"]
+__all__ = [
+    "DaskKMPClassifier",
+    "DaskKMPRegressor",
+    "DaskSparseKernelPCA",
+    "DaskVisits",
+    "map_rows",
+]

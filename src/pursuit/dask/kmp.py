@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-import dask
 from distributed import Client
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit import KMPClassifier, KMPRegressor
 from pursuit.estimators._available import available_unless
-from pursuit.estimators.kmp.batch_scores import Score, for_blocks
+from pursuit.estimators._batches import for_blocks
+from pursuit.estimators.kmp.batch_scores import Score
 from pursuit.estimators.kmp.summary import Summary
 
-from .mapping import map_rows
-from .visits import DaskVisits
+from .base import BaseDask
 
 __all__ = ["DaskKMPClassifier", "DaskKMPRegressor"]
 
 
-class BaseDaskKMP(BaseEstimator):
+class BaseDaskKMP(BaseDask):
     """What the regressor and the classifier share."""
-
-    _kind: ClassVar[type]
-    client: Any
-    verbose: int | bool
-    local_: Any
-
-    def _store(self, values: dict[str, Any]) -> None:
-        """Store the arguments of the constructor as they are."""
-        for name in self._get_param_names():
-            setattr(self, name, values[name])
-
-    # -- fitting -------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model to rows of Dask, where they are.
@@ -59,28 +45,7 @@ class BaseDaskKMP(BaseEstimator):
         self : estimator
             The fitted model.
         """
-        visits = self._visits(X, y, sample_weight)
-        self.local_ = self._unfitted().fit_batches(visits)
-        return self
-
-    def _unfitted(self) -> Any:
-        """Return the local estimator of these parameters."""
-        params = self.get_params(deep=False)
-        del params["client"]
-        return self._kind(**params)
-
-    def _visits(self, X: Any, y: Any, sample_weight: Any) -> DaskVisits:
-        how = {"client": self.client, "verbose": self.verbose}
-        return DaskVisits(X, y, sample_weight, **how)
-
-    # -- what the local model says ---------------------------------------------------
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a fitted attribute of the local model."""
-        is_fitted_name = name.endswith("_") and not name.startswith("_")
-        if is_fitted_name and "local_" in vars(self):
-            return getattr(self.local_, name)
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        return self._fit(self._visits(X, y, sample_weight))
 
     def summary(self) -> Summary:
         """Return what became of the fit, in a few lines.
@@ -109,14 +74,6 @@ class BaseDaskKMP(BaseEstimator):
         """
         return self._mapped(X, "predict")
 
-    def _mapped(self, X: Any, method: str) -> Any:
-        check_is_fitted(self, "local_")
-        # Without the rest of its path, which is large.
-        model = self.local_.truncate()
-        if dask.is_dask_collection(X):
-            return map_rows(model, X, method)
-        return getattr(model, method)(X)
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, or R², by one trip over the rows.
 
@@ -130,21 +87,9 @@ class BaseDaskKMP(BaseEstimator):
         score : float
             What ``score`` of the local model returns for all rows at once.
         """
-        check_is_fitted(self, "local_")
-        visits = self._visits(X, y, sample_weight)
-        model = for_blocks(self.local_.truncate(), visits.feature_names)
+        model, visits = self._small(), self._visits(X, y, sample_weight)
+        model = for_blocks(model, visits.feature_names)
         return visits.total(Score(model)).score
-
-    # -- copies --------------------------------------------------------------------
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "client": None}
-
-    def __sklearn_clone__(self) -> Self:
-        # A connection cannot be copied: copies have none, and clones share it.
-        other = super(BaseDaskKMP, copy.copy(self)).__sklearn_clone__()
-        other.client = self.client
-        return other
 
 
 def _lacks_probabilities(estimator: BaseDaskKMP) -> None:

@@ -1,4 +1,4 @@
-"""What the estimators on Dask share: a local model, and a client beside its parameters."""
+"""What the estimators on Dask share: a local model, and a client."""
 
 from __future__ import annotations
 

@@ -82,8 +82,8 @@ class DaskSparseKernelPCA(TransformerMixin, BaseDask):
         ----------
         X : dask array or dask frame of shape (n_samples, n_features)
             Training points, divided by rows. Partitions are arrays, CSR matrices or
-            pandas frames; they may be empty, and their sizes unknown. Each trip computes
-            them anew: ``persist()`` them before if the workers' memory holds them.
+            pandas frames; they may be empty, and their sizes unknown. Each trip
+            computes them anew: ``persist()`` them before if memory holds them.
         y : Ignored
             Present for compatibility with pipelines.
 

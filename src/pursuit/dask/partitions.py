@@ -26,14 +26,14 @@ def is_frame(data: Any) -> bool:
     return dask.is_dask_collection(data) and hasattr(data, "divisions")
 
 
-def optimized(data: Any) -> Any:
-    """Return a collection that reads only what it needs; arrays are as they are.
+def simplified(data: Any) -> Any:
+    """Return a collection that reads only the columns it needs; arrays as they are.
 
-    Not together with others, which ``dask.optimize`` of version 2026.8 does wrongly:
-    columns of frames are confused, and futures of arrays lost. Tasks are not fused,
-    so that those which targets and features share are done once.
+    Not optimized further: ``optimize()`` joins small partitions of files, which of X
+    and y may be others, and ``dask.optimize`` of version 2026.8 confuses columns of
+    frames and loses futures of arrays. Tasks that X and y share are done once.
     """
-    return data.optimize(fuse=False) if is_frame(data) else data
+    return data.simplify() if is_frame(data) else data
 
 
 def keys_of(data: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from pursuit._progress import Progress
 from pursuit.trips import Tally, Trip, Visits
 
 from .graphs import TripGraph
-from .partitions import checked_features, keys_of, matched, optimized
+from .partitions import checked_features, keys_of, matched, simplified
 from .running import connected, total
 
 __all__ = ["DaskVisits"]
@@ -62,7 +62,7 @@ class DaskVisits(Visits):
         y = None if y is None else matched("y", y, X)
         if sample_weight is not None:
             sample_weight = matched("sample_weight", sample_weight, X)
-        several = [optimized(data) for data in (X, y, sample_weight)]
+        several = [simplified(data) for data in (X, y, sample_weight)]
         self._data = [data for data in several if data is not None]
         keys = [None if data is None else keys_of(data) for data in several]
         self._parts = [

@@ -17,7 +17,7 @@ __all__ = [
     "is_frame",
     "keys_of",
     "matched",
-    "optimized",
+    "simplified",
 ]
 
 

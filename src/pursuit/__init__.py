@@ -76,6 +76,7 @@ _SUBMODULES = (
     "batches",
     "bounds",
     "components",
+    "dask",
     "datasets",
     "densities",
     "dictionaries",

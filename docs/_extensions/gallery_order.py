@@ -8,6 +8,7 @@ PLAINEST_FIRST = (
     "one_dimensional",
     "sizes",
     "importances",
+    "displays",
     "learned_metric",
     "quantiles",
     "losses",

@@ -34,6 +34,7 @@ MODELS = (
     "ParzenWindows()",
     "DensityClassifier(ParzenWindows())",
     "DensityOutlierDetector(ParzenWindows())",
+    "SubspaceOutlierDetector()",
     "SparseKernelPCA(50)",
     "SparseKernelCCA(2)",
 )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 
-import pursuit.estimators.kmp.batch_fitting as batch_fitting
+import pursuit.estimators.kmp.batch_planning as batch_planning
 import pursuit.trips.checkpoint as checkpoint_module
 from pursuit import KMPClassifier, KMPRegressor
 from pursuit.batches import ArrayRows, Block, CalledRows, Rows
@@ -31,7 +31,7 @@ N = 900
 @pytest.fixture(autouse=True)
 def small_part(monkeypatch):
     """Let little data be fitted as large data are."""
-    monkeypatch.setattr(batch_fitting, "PART_ROWS", 200)
+    monkeypatch.setattr(batch_planning, "PART_ROWS", 200)
 
 
 @pytest.fixture(scope="module")
@@ -380,7 +380,7 @@ def test_a_full_disk_is_told_and_the_checkpoint_stays_valid(
         KMPRegressor(**SIZED).fit_batches(Failing(X, y, 500, 100), checkpoint=file)
     assert file.read_bytes() == before
     monkeypatch.undo()
-    monkeypatch.setattr(batch_fitting, "PART_ROWS", 200)
+    monkeypatch.setattr(batch_planning, "PART_ROWS", 200)
     resumed = KMPRegressor(**SIZED).fit_batches(
         Failing(X, y, 500, 100), checkpoint=file
     )
@@ -414,7 +414,7 @@ def test_interrupts_wait_for_the_block_and_keep_the_checkpoint(numbers, tmp_path
 _SCRIPT = """
 import sys, time
 import numpy as np
-import pursuit.estimators.kmp.batch_fitting as fitting
+import pursuit.estimators.kmp.batch_planning as fitting
 import pursuit.trips.checkpoint as checkpoint
 import pursuit.trips.visits as visits
 from pursuit import KMPRegressor
@@ -513,17 +513,20 @@ def _spoiled(numbers, change):
     ("change", "words"),
     [
         (lambda b: Block(b.X * np.nan, b.y, None, b.where), "column 0"),
-        (lambda b: Block(b.X, b.y * np.inf, None, b.where), "y is"),
+        (
+            lambda b: Block(b.X, b.y * np.inf, None, b.where),
+            "target: the value is -?inf",
+        ),
         (lambda b: Block(b.X[:, :2], b.y, None, b.where), "2 columns"),
         (lambda b: Block(b.X, b.y[:-1], None, b.where), "y 299"),
         (lambda b: Block(b.X, None, None, b.where), "no targets"),
-        (lambda b: Block(b.X, b.y, np.full(300, -1.0), b.where), "weights"),
+        (lambda b: Block(b.X, b.y, np.full(300, -1.0), b.where), "the weight is -1"),
         (lambda b: Block(b.X, np.column_stack([b.y] * 2), None, b.where), "2 columns"),
     ],
 )
 def test_wrong_blocks_are_named(numbers, change, words, monkeypatch):
     monkeypatch.setattr("pursuit.trips.visits._LEAST_ROWS", 1)
-    with pytest.raises(ValueError, match=rf"file-600, all rows: .*{words}"):
+    with pytest.raises(ValueError, match=rf"file-600, all rows.*{words}"):
         KMPRegressor(**SIZED).fit_batches(_spoiled(numbers, change))
 
 

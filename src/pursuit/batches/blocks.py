@@ -212,17 +212,18 @@ def checked_block(
     Features of raw blocks are not looked at.
     """
     if not is_raw and not hasattr(X, "iloc"):
-        _check_features(X, spans, names)
+        check_features(X, spans, names)
     if y is not None:
-        _check_targets(y, spans)
+        check_targets(y, spans)
     if weight is not None:
-        _check_weight(weight, spans)
+        check_weight(weight, spans)
     return Block(X, y, weight, described(spans))
 
 
-def _check_features(
-    X: Any, spans: tuple[Span, ...], names: tuple[str, ...] | None
+def check_features(
+    X: Any, spans: tuple[Span, ...], names: tuple[str, ...] | None = None
 ) -> None:
+    """Raise a `RowsError` that names an entry of X that is not finite."""
     values = X.data if sp.issparse(X) else X
     if are_finite(values):
         return
@@ -236,7 +237,8 @@ def _check_features(
     _refuse(values[tuple(wrong)], f"{at_row(spans, row)}, {name}")
 
 
-def _check_targets(y: np.ndarray, spans: tuple[Span, ...]) -> None:
+def check_targets(y: np.ndarray, spans: tuple[Span, ...]) -> None:
+    """Raise a `RowsError` that names a target that is missing or not finite."""
     if y.dtype.kind == "f":
         if are_finite(y):
             return
@@ -251,7 +253,8 @@ def _check_targets(y: np.ndarray, spans: tuple[Span, ...]) -> None:
         _refuse(y[tuple(wrong[0])], f"{at_row(spans, row)}, {which}")
 
 
-def _check_weight(weight: np.ndarray, spans: tuple[Span, ...]) -> None:
+def check_weight(weight: np.ndarray, spans: tuple[Span, ...]) -> None:
+    """Raise a `RowsError` that names a weight that is none."""
     is_wrong = ~((weight >= 0) & (weight < np.inf))
     if is_wrong.any():
         row = int(np.flatnonzero(is_wrong)[0])

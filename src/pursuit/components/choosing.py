@@ -238,11 +238,61 @@ def never(view: View, n_steps: int) -> None:
 # -- what is chosen ------------------------------------------------------------------
 
 
-def choose_points(
-    how: Choosing, kernel: Kernel | None, X: Any, stop: Stop
-) -> SubspacePath:
-    """Return the subspaces of points chosen greedily by captured variance."""
-    view = how.view(kernel, how.points(kernel, X))
+@dataclass(frozen=True, eq=False)
+class ChosenPoints:
+    """Points that were chosen, before anything is known of other rows.
+
+    Attributes
+    ----------
+    atoms : ndarray of int of shape (n_steps,)
+        Positions among the rows from which they were chosen.
+    gains : ndarray of shape (n_steps,)
+    triangle : ndarray of shape (n_steps, n_steps)
+    stop_reason : str
+        As in :class:`SubspacePath`.
+    factor : ndarray of shape (n_steps, l)
+        Coordinates of the rows from which they were chosen.
+    """
+
+    atoms: np.ndarray
+    gains: np.ndarray
+    triangle: np.ndarray
+    stop_reason: str
+    factor: np.ndarray
+
+    def path(
+        self,
+        rows: np.ndarray,
+        n: int,
+        total: np.ndarray,
+        products: np.ndarray,
+        trace: float,
+        sup: float,
+    ) -> SubspacePath:
+        """Return the path that these points make on ``n`` rows.
+
+        ``rows`` are the numbers of the points; the others are sums over the rows: of
+        their coordinates, of the products of these, and of ``k(x, x)``, whose largest
+        is ``sup``.
+        """
+        return SubspacePath(
+            atoms=rows,
+            gains=self.gains,
+            triangle=self.triangle,
+            means=total / n,
+            moments=products / n,
+            total=trace / n,
+            sup=sup,
+            n_samples=n,
+            stop_reason=self.stop_reason,
+        )
+
+
+def choose_among(
+    how: Choosing, kernel: Kernel | None, points: Any, stop: Stop
+) -> ChosenPoints:
+    """Return points of a sample, chosen greedily by captured variance."""
+    view = how.view(kernel, points)
     choice: GreedyChoice
     if how.n_drawn is None:
         choice = LargestVariance(view, how.max_steps)
@@ -250,25 +300,26 @@ def choose_points(
         rng = np.random.default_rng(how.seed)
         choice = DrawnVariance(view, how.max_steps, how.n_drawn, rng)
     reason = how.run(choice, lambda: stop(view, choice.n_steps), view)
-    rows, triangle = how.rows(choice.atoms), _triangle(view, choice.atoms)
+    # An interrupt may have come between the steps of the factor and the choice.
+    factor = view.factor[: choice.n_steps]
+    triangle = _triangle(view, choice.atoms)
+    return ChosenPoints(choice.atoms, choice.gains.copy(), triangle, reason, factor)
+
+
+def choose_points(
+    how: Choosing, kernel: Kernel | None, X: Any, stop: Stop
+) -> SubspacePath:
+    """Return the subspaces of points chosen greedily by captured variance."""
+    chosen = choose_among(how, kernel, how.points(kernel, X), stop)
+    rows = how.rows(chosen.atoms)
     if how.sample is None:
-        # An interrupt may have come between the steps of the factor and the choice.
-        blocks = iter([(view.factor[: choice.n_steps].T,)])
+        blocks = iter([(chosen.factor.T,)])
     else:
+        triangle = chosen.triangle
         blocks = ((Z,) for Z in coordinate_blocks(kernel, X, rows, triangle))
     n, total, products = mean_products(blocks)
     diag = diagonal(kernel, X)
-    return SubspacePath(
-        atoms=rows,
-        gains=choice.gains.copy(),
-        triangle=triangle,
-        means=total / n,
-        moments=products / n,
-        total=float(diag.mean()),
-        sup=float(diag.max()),
-        n_samples=n,
-        stop_reason=reason,
-    )
+    return chosen.path(rows, n, total, products, float(diag.sum()), float(diag.max()))
 
 
 def choose_pairs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pursuit.batches import Block
+from pursuit.batches.blocks import Span, check_features, check_targets, check_weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,20 +47,27 @@ class Coding:
         if len(used) < len(counts):
             X, y, counts = X[used], y[used], counts[used]
         if self.classes is None:
-            Y = np.ascontiguousarray(y.reshape(len(counts), -1).T, dtype=np.float64)
+            columns = y[:, None] if y.ndim == 1 else y
+            Y = np.ascontiguousarray(columns.T, dtype=np.float64)
             if len(Y) != self.n_targets:
                 raise ValueError(
                     f"{block.where}: y has {len(Y)} columns, the rows before had "
                     f"{self.n_targets}."
                 )
-            return CodedRows(X, Y, counts, counts, None)
+            codes = np.zeros(len(counts), dtype=np.int64)
+            return CodedRows(X, Y, counts, counts, codes)
         codes = self._codes(y, block.where)
         assert self.factors is not None
         weight = counts * self.factors[codes]
+        rows = CodedRows(X, self._targets(codes), weight, counts, codes)
         kept = np.flatnonzero(weight > 0)
-        if len(kept) < len(weight):
-            X, codes, counts, weight = X[kept], codes[kept], counts[kept], weight[kept]
-        return CodedRows(X, self._targets(codes), weight, counts, codes)
+        return rows if len(kept) == len(rows) else rows.some(kept)
+
+    def targets_of(self, rows: CodedRows) -> np.ndarray:
+        """Return the targets of rows as the user gave them."""
+        if self.classes is not None:
+            return np.asarray(self.classes[rows.codes])
+        return rows.Y[0] if len(rows.Y) == 1 else rows.Y.T
 
     def _codes(self, y: np.ndarray, where: str) -> np.ndarray:
         assert self.classes is not None
@@ -89,18 +98,61 @@ class CodedRows:
         Targets.
     weight, counts : ndarray of shape (n,)
         Weights with and without those of the classes.
-    codes : ndarray of int of shape (n,) or None
-        Classes, if there are some.
+    codes : ndarray of int of shape (n,)
+        Classes, 0 if there are none.
     """
 
     X: Any
     Y: np.ndarray
     weight: np.ndarray
     counts: np.ndarray
-    codes: np.ndarray | None
+    codes: np.ndarray
 
     def __len__(self) -> int:
         return len(self.weight)
+
+    @classmethod
+    def of_points(cls, X: Any) -> CodedRows:
+        """Return rows without targets, of weight 1."""
+        n = X.shape[0]
+        ones = np.ones(n)
+        return cls(X, np.zeros((0, n)), ones, ones, np.zeros(n, dtype=np.int64))
+
+    @classmethod
+    def none(cls, n_outputs: int) -> CodedRows:
+        """Return no rows, of as many columns as those that they will be joined with."""
+        zeros = np.zeros(0)
+        Y = np.zeros((n_outputs, 0))
+        return cls(None, Y, zeros, zeros, np.zeros(0, dtype=np.int64))
+
+    def some(self, index: np.ndarray) -> CodedRows:
+        """Return some of the rows."""
+        return CodedRows(
+            self.X[index],
+            self.Y[:, index],
+            self.weight[index],
+            self.counts[index],
+            self.codes[index],
+        )
+
+    def joined(self, other: CodedRows) -> CodedRows:
+        """Return these rows, and those of another collection."""
+        if self.X is None:
+            return other
+        return CodedRows(
+            stacked([self.X, other.X]),
+            np.concatenate([self.Y, other.Y], axis=1),
+            np.concatenate([self.weight, other.weight]),
+            np.concatenate([self.counts, other.counts]),
+            np.concatenate([self.codes, other.codes]),
+        )
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return arrays, or sparse matrices, one below the other."""
+    if any(map(sp.issparse, parts)):
+        return sp.csr_array(sp.vstack(parts))
+    return np.concatenate(parts)
 
 
 def checked(
@@ -112,32 +164,24 @@ def checked(
         raise ValueError(
             f"{block.where}: these rows have no targets, but a fit needs some."
         )
-    y = np.asarray(block.y)
+    n, y = X.shape[0], np.asarray(block.y)
     weight = np.ones(len(y)) if block.weight is None else np.asarray(block.weight)
-    if not len(X if not sp.issparse(X) else y) == len(y) == len(weight) == X.shape[0]:
+    if not n == len(y) == len(weight):
         raise ValueError(
-            f"{block.where}: X has {X.shape[0]} rows, y {len(y)} and the weights "
-            f"{len(weight)}."
-        )
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        row = int(np.argwhere(~np.isfinite(y))[0][0])
-        raise ValueError(
-            f"{block.where}: y is {y[row]} at row {row + 1} of the block: leave such "
-            "rows out."
+            f"{block.where}: X has {n} rows, y {len(y)} and the weights {len(weight)}."
         )
     weight = weight.astype(np.float64, copy=False)
-    if not np.all((weight >= 0) & (weight < np.inf)):
-        raise ValueError(f"{block.where}: weights must be finite numbers of 0 or more.")
+    check_targets(y, _spans(block))
+    check_weight(weight, _spans(block))
     return X, y, weight
 
 
 def points_of(block: Block, n_features: int | None = None) -> Any:
     """Return the points of a block as float64; raise if they are no such."""
-    X = block.X
-    if sp.issparse(X):
-        X = sp.csr_array(X, dtype=np.float64)
+    if sp.issparse(block.X):
+        X = sp.csr_array(block.X, dtype=np.float64)
     else:
-        X = np.asarray(X, dtype=np.float64)
+        X = np.asarray(block.X, dtype=np.float64)
     if X.ndim != 2:
         raise ValueError(f"{block.where}: X has shape {X.shape}, a table is required.")
     if n_features is not None and X.shape[1] != n_features:
@@ -145,19 +189,13 @@ def points_of(block: Block, n_features: int | None = None) -> Any:
             f"{block.where}: X has {X.shape[1]} columns, the rows before had "
             f"{n_features}."
         )
-    values = X.data if sp.issparse(X) else X
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-        where = np.argwhere(~np.isfinite(X.toarray() if sp.issparse(X) else X))[0]
-        raise ValueError(
-            f"{block.where}: X is {_entry(X, where)} at row {where[0] + 1} of the "
-            f"block, column {where[1]}: leave such rows out, or fill the values in, "
-            "such as by rows.through(imputer)."
-        )
+    check_features(X, _spans(block))
     return X
 
 
-def _entry(X: Any, where: np.ndarray) -> float:
-    return float(X[int(where[0]), int(where[1])])
+def _spans(block: Block) -> tuple[Span]:
+    """Return where the rows of a block are, for messages."""
+    return (Span(block.where, 1, len(block)),)
 
 
 def comparable(y: np.ndarray) -> np.ndarray:

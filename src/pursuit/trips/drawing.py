@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from pursuit._rows import (
     completed,
@@ -27,12 +26,11 @@ from pursuit.batches import Block
 from pursuit.kernels.metric import mapped
 
 from .blocks import CodedRows, Coding
+from .lowest import Lowest
 from .visits import Tally, Trip
 
 # At least this many rows of each class are in the part.
 LEAST_OF_A_CLASS = 30
-
-_LAST = np.uint64(2**64 - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,83 +83,6 @@ class Contents:
     @property
     def _key(self) -> np.uint64:
         return mixed(np.array([self.seed], dtype=np.uint64))[0]
-
-
-@dataclass(eq=False)
-class Lowest:
-    """Rows of the lowest numbers so far; equal rows are one, of their total weight.
-
-    Attributes
-    ----------
-    keys : ndarray of uint64 of shape (k,)
-        Their numbers, in order.
-    X : array or CSR of shape (k, d), or None
-    Y : ndarray of shape (T, k), or None
-    weight : ndarray of shape (k,)
-    labels : ndarray of int of shape (k,)
-        Their classes, 0 if there are none.
-    is_complete : bool
-        Whether no row was left out yet.
-    """
-
-    keys: np.ndarray
-    X: Any
-    Y: np.ndarray
-    weight: np.ndarray
-    labels: np.ndarray
-    is_complete: bool = True
-
-    @classmethod
-    def none(cls, n_outputs: int) -> Lowest:
-        """Return no rows."""
-        return cls(
-            keys=np.zeros(0, dtype=np.uint64),
-            X=None,
-            Y=np.zeros((n_outputs, 0)),
-            weight=np.zeros(0),
-            labels=np.zeros(0, dtype=np.int64),
-        )
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def with_more(self, other: Lowest, n: int, n_of_class: int = 0) -> Lowest:
-        """Return the ``n`` lowest of both, and ``n_of_class`` of each class."""
-        if other.X is None:
-            complete = self.is_complete and other.is_complete
-            return replace(self, is_complete=complete)
-        if self.X is None:
-            X = other.X
-        elif sp.issparse(other.X):
-            X = sp.csr_array(sp.vstack([self.X, other.X]))
-        else:
-            X = np.concatenate([self.X, other.X])
-        keys = np.concatenate([self.keys, other.keys])
-        keys, first, where = np.unique(keys, return_index=True, return_inverse=True)
-        weight = np.bincount(where, np.concatenate([self.weight, other.weight]))
-        labels = np.concatenate([self.labels, other.labels])[first]
-        is_kept = np.arange(len(keys)) < n
-        if n_of_class:
-            is_kept |= places_in_class(labels) < n_of_class
-        kept = np.flatnonzero(is_kept)
-        complete = self.is_complete and other.is_complete and len(kept) == len(keys)
-        return Lowest(
-            keys=keys[kept],
-            X=X[first[kept]],
-            Y=np.concatenate([self.Y, other.Y], axis=1)[:, first[kept]],
-            weight=weight[kept],
-            labels=labels[kept],
-            is_complete=complete,
-        )
-
-    def limits(self, n: int, n_of_class: int, n_classes: int) -> np.ndarray:
-        """Return the number above which a row of each class would not be kept."""
-        limits = np.full(n_classes, self.keys[n - 1] if len(self) >= n else _LAST)
-        for label in range(n_classes if n_of_class else 0):
-            own = self.keys[self.labels == label]
-            of_class = own[n_of_class - 1] if len(own) >= n_of_class else _LAST
-            limits[label] = max(limits[label], of_class)
-        return limits
 
 
 @dataclass(eq=False)
@@ -238,13 +159,13 @@ class Draw(Trip[Drawn]):
             return
         rows = self.coding.rows(block)
         numbers = self.contents.numbers(rows.X)
-        found = replace(
+        drawn = replace(
             self.begin(),
             n_rows=len(block),
             centers=self._centers(tally, rows, numbers),
             part=self._part(tally, rows, numbers),
         )
-        vars(tally).update(vars(tally.merged(found)))
+        vars(tally).update(vars(tally.merged(drawn)))
 
     def _centers(self, tally: Drawn, rows: CodedRows, numbers: np.ndarray) -> Lowest:
         """Return candidates among the rows, by their priorities."""
@@ -253,51 +174,22 @@ class Draw(Trip[Drawn]):
         if contents.share:
             every = every[~contents._are_held_out(numbers)]
         rough = rough_digests(X, every, seed, contents.units)
-        half, limit = np.uint64(32), tally.centers.limits(self.n_centers, 0, 1)[0]
+        half, limit = np.uint64(32), tally.centers.limits(self.n_centers)[0]
         near = rough >> half <= limit >> half
         some = every[near]
         keys = completed(rough[near], X, some, seed)
-        return self._lowest(rows, some, keys, len(some) == len(every))
+        return Lowest(keys, rows.some(some), len(some) == len(every))
 
     def _part(self, tally: Drawn, rows: CodedRows, numbers: np.ndarray) -> Lowest:
         """Return rows for the part; rows that differ in their targets differ."""
         targets = target_numbers(rows.Y)
         keys = mixed(numbers ^ targets)
-        labels = _labels(rows)
         limits = tally.part.limits(self.n_part, tally._of_class, tally.n_classes)
         half = np.uint64(32)
-        some = np.flatnonzero(keys >> half <= limits[labels] >> half)
+        some = np.flatnonzero(keys >> half <= limits[rows.codes] >> half)
         X = mapped(rows.X, self.contents.scales)
         nothing = np.zeros(len(some), dtype=np.uint64)
         # Rows that only round to the same differ in the second half.
         exact = completed(nothing, X, some, self.contents.seed) << half
         keys = joined_halves(keys[some], mixed(exact ^ targets[some]))
-        return self._lowest(rows, some, keys, len(some) == len(rows))
-
-    def _lowest(
-        self, rows: CodedRows, some: np.ndarray, keys: np.ndarray, is_complete: bool
-    ) -> Lowest:
-        return Lowest(
-            keys=keys,
-            X=rows.X[some],
-            Y=rows.Y[:, some],
-            weight=rows.counts[some],
-            labels=_labels(rows)[some],
-            is_complete=is_complete,
-        )
-
-
-def _labels(rows: CodedRows) -> np.ndarray:
-    if rows.codes is None:
-        return np.zeros(len(rows), dtype=np.int64)
-    return rows.codes
-
-
-def places_in_class(labels: np.ndarray) -> np.ndarray:
-    """Return the place of each label among those equal to it, in order."""
-    order = np.argsort(labels, kind="stable")
-    ranked = labels[order]
-    starts = np.searchsorted(ranked, ranked)
-    places = np.empty(len(labels), dtype=np.int64)
-    places[order] = np.arange(len(labels)) - starts
-    return places
+        return Lowest(keys, rows.some(some), len(some) == len(rows))

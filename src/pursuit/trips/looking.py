@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from pursuit.batches import Block
 
-from .blocks import checked, comparable
+from .blocks import checked, comparable, points_of
 from .visits import Tally, Trip
 
 
@@ -77,6 +77,7 @@ class Looked(Tally):
             counts = np.concatenate([_known(self.counts), _known(other.counts)])
             both.labels, where = np.unique(labels, return_inverse=True)
             both.counts = np.bincount(where, counts)
+        if self.target_low is None:
             return both
         both.target_low = np.minimum(_known(self.target_low), _known(other.target_low))
         both.target_high = np.maximum(
@@ -104,11 +105,11 @@ class Look(Trip[Looked]):
 
     Attributes
     ----------
-    is_class : bool
-        Whether targets are class labels.
+    is_class : bool or None
+        Whether targets are class labels; None if there are none to look at.
     """
 
-    is_class: bool
+    is_class: bool | None
     name: ClassVar[str] = "look"
 
     def begin(self) -> Looked:
@@ -120,16 +121,26 @@ class Look(Trip[Looked]):
         if not len(block):
             return
         width = None if tally.low is None else len(tally.low)
+        if self.is_class is None:
+            points = points_of(block, width)
+            if block.weight is not None:
+                raise ValueError(
+                    f"{block.where}: these rows have weights, which this fit does not "
+                    "take: make the source without them."
+                )
+            seen = _points(points, np.ones(len(block)), is_single=True)
+            vars(tally).update(vars(tally.merged(seen)))
+            return
         X, y, weight = checked(block, width)
-        found = self._look(X, y, weight, block.where)
-        before, now = tally.target_low, found.target_low
+        looked = self._look(X, y, weight, block.where)
+        before, now = tally.target_low, looked.target_low
         if before is not None and now is not None and len(before) != len(now):
             raise ValueError(
                 f"{block.where}: y has {len(now)} columns, the rows before had "
                 f"{len(before)}."
             )
         try:
-            merged = tally.merged(found)
+            merged = tally.merged(looked)
         except (TypeError, np.exceptions.DTypePromotionError):
             raise ValueError(
                 f"{block.where}: y holds labels of type {y.dtype}, which cannot be "
@@ -139,17 +150,7 @@ class Look(Trip[Looked]):
 
     def _look(self, X: Any, y: np.ndarray, weight: np.ndarray, where: str) -> Looked:
         used = weight > 0
-        found = Looked(
-            n_rows=len(weight),
-            n_used=int(used.sum()),
-            low=np.full(X.shape[1], np.inf),
-            high=np.full(X.shape[1], -np.inf),
-            total=float(weight.sum()),
-            largest=float(weight.max()),
-            is_single=y.ndim == 1,
-        )
-        if used.any():
-            found.low, found.high = _ranges(X if used.all() else X[used])
+        looked = _points(X, weight, y.ndim == 1)
         if self.is_class:
             try:
                 labels = comparable(y)
@@ -160,9 +161,9 @@ class Look(Trip[Looked]):
                     f"{where}: y holds numbers such as {labels[0]:g}, which are no "
                     "classes: use KMPRegressor for them."
                 )
-            found.labels, codes = np.unique(labels, return_inverse=True)
-            found.counts = np.bincount(codes, weight)
-            return found
+            looked.labels, codes = np.unique(labels, return_inverse=True)
+            looked.counts = np.bincount(codes, weight)
+            return looked
         try:
             Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         except (TypeError, ValueError):
@@ -170,11 +171,28 @@ class Look(Trip[Looked]):
                 f"{where}: y holds values that are not numbers ({y.dtype}): a "
                 "regressor needs numbers; for classes use KMPClassifier."
             ) from None
-        found.target_sum = weight @ np.where(used[:, None], Y, 0.0)
+        looked.target_sum = weight @ np.where(used[:, None], Y, 0.0)
         low = np.where(used[:, None], Y, np.inf).min(axis=0)
         high = np.where(used[:, None], Y, -np.inf).max(axis=0)
-        found.target_low, found.target_high = low, high
-        return found
+        looked.target_low, looked.target_high = low, high
+        return looked
+
+
+def _points(X: Any, weight: np.ndarray, is_single: bool) -> Looked:
+    """Return what points are like, whatever their targets."""
+    used = weight > 0
+    looked = Looked(
+        n_rows=len(weight),
+        n_used=int(used.sum()),
+        low=np.full(X.shape[1], np.inf),
+        high=np.full(X.shape[1], -np.inf),
+        total=float(weight.sum()),
+        largest=float(weight.max()),
+        is_single=is_single,
+    )
+    if used.any():
+        looked.low, looked.high = _ranges(X if used.all() else X[used])
+    return looked
 
 
 def _ranges(X: Any) -> tuple[np.ndarray, np.ndarray]:

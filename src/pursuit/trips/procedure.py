@@ -38,8 +38,8 @@ class Choices:
         When a path ends, if held-out rows choose the size.
     tolerance : float or "1se"
         By which share of the error a smaller model may be worse.
-    is_shared : bool
-        Whether all outputs share one path.
+    outputs_of_paths : list of slice
+        The outputs that each path fits.
     """
 
     method: str
@@ -49,7 +49,7 @@ class Choices:
     tol: float
     patience: Patience
     tolerance: float | str
-    is_shared: bool
+    outputs_of_paths: list[slice]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,7 @@ def pursue(summed: Summed, shift: np.ndarray, choices: Choices) -> Pursued:
         means = problem.means
         fitted, held_out = fitted.minus(means), held_out.minus(means)
     atoms, moments = _SummedAtoms(fitted), Moments(fitted, held_out)
-    n = len(problem.Y)
-    places = [slice(0, n)] if choices.is_shared else [slice(t, t + 1) for t in range(n)]
+    places = choices.outputs_of_paths
     problems = [replace(problem, Y=problem.Y[place]) for place in places]
     steps = [
         MomentPursuit(atoms, p, moments, place)

@@ -207,12 +207,12 @@ def refined(
         if promise <= _NOTHING * abs(value):
             return trip.coef, tally
         there = replace(trip, coef=trip.coef + length * step)
-        found = visits.total(there)
-        new = _objective(found, there, ridge)
+        tally_there = visits.total(there)
+        new = _objective(tally_there, there, ridge)
         # NaN compares as False, so such a step is not taken.
         if new <= value + _ROUNDING * abs(value):
             is_last = promise <= _ENOUGH * abs(value) and length == 1.0
-            trip, tally, value = there, found, new
+            trip, tally, value = there, tally_there, new
             if is_last and not trip.is_cautious:
                 return trip.coef, tally
             length = min(1.0, 4.0 * length)

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from pursuit._progress import Progress
 from pursuit.batches import Block, Rows
 
+from .blocks import stacked
 from .checkpoint import Checkpoint
 
 # Blocks with fewer rows than this are joined before they are visited.
@@ -102,6 +103,7 @@ class LocalVisits(Visits):
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._rows, self._verbose, self._checkpoint = rows, verbose, checkpoint
+        self.feature_names = rows.feature_names
         self._n_rows = rows.n_rows
         self._n_trips = 0
 
@@ -201,10 +203,8 @@ def _one(blocks: list[Block]) -> Block:
             f"{odd.where}: this block has {_described(odd)}, but {first.where} has "
             f"{_described(first)}: all blocks must have the same columns."
         )
-    stack = sp.vstack if sp.issparse(first.X) else np.concatenate
-    X = stack([block.X for block in blocks])
     return Block(
-        sp.csr_array(X) if sp.issparse(X) else X,
+        stacked([block.X for block in blocks]),
         None if first.y is None else np.concatenate([b.y for b in blocks]),
         None if first.weight is None else np.concatenate([b.weight for b in blocks]),
         f"{first.where} to {blocks[-1].where}",

@@ -58,10 +58,20 @@ class SparseComponents(
         their index only; ``wanted`` is the number of points to choose, None for no
         limit.
         """
-        rng = random_numbers(self.random_state)
-        seed = 0 if self.random_state is None else int(rng.randint(2**31 - 1))
+        seed = self._seed()
         sample = _sample(self.subsample, contents, n_rows, seed)
         n_sampled = n_rows if sample is None else len(sample)
+        return self._choosing_among(n_sampled, sample, seed, wanted)
+
+    def _seed(self) -> int:
+        """Return the seed of the sample and of the candidates drawn."""
+        rng = random_numbers(self.random_state)
+        return 0 if self.random_state is None else int(rng.randint(2**31 - 1))
+
+    def _choosing_among(
+        self, n_sampled: int, sample: np.ndarray | None, seed: int, wanted: int | None
+    ) -> Choosing:
+        """Return the checked settings of a choice among some rows."""
         n_drawn = whole_number("n_candidates", self.n_candidates, 1, (None,))
         if not is_number(self.tol) or not 0 <= self.tol < 1:
             raise ValueError(
@@ -90,10 +100,12 @@ class SparseComponents(
         return tags
 
 
-def bound_kernel(kernel: Any, gamma: Any, X: Any, view: str = "X") -> Kernel | None:
+def bound_kernel(
+    kernel: Any, gamma: Any, X: Any, view: str = "X", weight: Any = None
+) -> Kernel | None:
     """Return the kernel with a numeric gamma; None if it is precomputed.
 
-    ``view`` is "y" for the second view.
+    ``view`` is "y" for the second view; ``weight`` are weights of the rows.
     """
     # None is KernelPCA's word for 1 / n_features.
     gamma = "auto" if gamma is None else gamma
@@ -115,7 +127,7 @@ def bound_kernel(kernel: Any, gamma: Any, X: Any, view: str = "X") -> Kernel | N
     if isinstance(kernel, str) and hasattr(described, "coef0"):
         # The default of KernelPCA.
         described = clone(described).set_params(coef0=1.0)
-    bound = bound_to(described, X, name=view)
+    bound = bound_to(described, X, weight, name=view)
     if not bound.symmetric:
         _check_symmetric(bound(X[:TRIAL_ROWS]), kernel)
     return bound
@@ -148,11 +160,19 @@ def check_square_or_support(
 
 def _sample(value: Any, contents: Any, n_rows: int, seed: int) -> np.ndarray | None:
     """Return the rows on which the choice is made, None for all rows."""
-    n = _sample_size(value, n_rows)
-    if n >= n_rows:
-        return None
-    # By content, so that the order of the rows does not matter.
-    digests = _told_apart(row_digests(contents, np.arange(n_rows), seed))
+    n = sample_size(value, n_rows)
+    return None if n >= n_rows else drawn_by_content(contents, n, seed, n_rows)
+
+
+def drawn_by_content(
+    contents: Any, n: int, seed: int, n_rows: int | None = None
+) -> np.ndarray:
+    """Return ``n`` random rows in order; the order of all rows does not matter.
+
+    ``contents`` may be None if rows differ by their index only.
+    """
+    every = np.arange(contents.shape[0] if n_rows is None else n_rows)
+    digests = _told_apart(row_digests(contents, every, seed))
     return np.sort(np.argsort(digests, kind="stable")[:n])
 
 
@@ -168,7 +188,8 @@ def _told_apart(digests: np.ndarray) -> np.ndarray:
     return mixed(digests + place * STRIDE)
 
 
-def _sample_size(value: Any, n_rows: int) -> int:
+def sample_size(value: Any, n_rows: int) -> int:
+    """Return the number of rows on which the choice is made."""
     if value is None:
         return n_rows
     if is_word(value, "auto"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -22,6 +24,7 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._ranges import check_squares
+from pursuit._words import Auto, KernelFunction, KernelName, WidthRule
 from pursuit.components.choosing import (
     REASONS,
     Stop,
@@ -33,12 +36,14 @@ from pursuit.components.choosing import (
 )
 from pursuit.components.preimages import has_preimages, preimages
 from pursuit.components.subspaces import Projection, SubspacePath
+from pursuit.estimators._batches import by_blocks, visits_of
 from pursuit.estimators._onnx import OnnxConvertible
 from pursuit.estimators._validation import validate_data
 from pursuit.kernels import Kernel
 from pursuit.kernels._base import KernelOn
 from pursuit.kernels.given import is_precomputed
 
+from ._batches import fit_visits
 from ._settings import SparseComponents, bound_kernel, check_square_or_support
 
 
@@ -168,14 +173,14 @@ class SparseKernelPCA(OnnxConvertible, SparseComponents):
 
     def __init__(
         self,
-        n_components: int | float | str | None = 100,
+        n_components: int | float | Literal["bound"] | None = 100,
         *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "median",
+        kernel: KernelName | Literal["precomputed"] | KernelFunction = "rbf",
+        gamma: float | WidthRule | None = "median",
         max_support: int | None = None,
         center: bool = True,
         delta: float = 0.05,
-        subsample: int | float | str | None = "auto",
+        subsample: int | float | Auto | None = "auto",
         n_candidates: int | None = None,
         tol: float = 1e-10,
         max_memory: int | str | None = None,
@@ -218,14 +223,71 @@ class SparseKernelPCA(OnnxConvertible, SparseComponents):
         kernel = bound_kernel(self.kernel, self.gamma, X)
         wanted = self._wanted_support()
         how = self._choosing(None if is_pairwise else X, X.shape[0], wanted)
-        path = choose_points(how, kernel, X, self._rule(kernel, X))
+        path = choose_points(how, kernel, X, self._rule(kernel, X, X.shape[0]))
+        points = np.empty((0, 0)) if is_pairwise else X[path.atoms]
+        self._take(path, kernel, points)
+        return self
+
+    def fit_batches(
+        self, rows: Any, *, checkpoint: str | os.PathLike[str] | None = None
+    ) -> Self:
+        """Find points and components of rows that are read block by block.
+
+        The rows are read three times: to count them, to draw the sample on which points
+        are chosen, and to sum up coordinates. The result does not depend on their order
+        nor on their division into blocks, and is that of `fit` on all rows, up to
+        rounding. (Only two things differ: if rows are repeated, and more of them differ
+        than ``subsample`` takes, another sample is drawn; and ``gamma="scale"`` is that
+        of drawn rows.)
+
+        Parameters
+        ----------
+        rows : Rows, path, callable or other source
+            What :func:`pursuit.batches.rows_of` takes, such as
+            ``ParquetRows("folder")``, or a callable that returns an iterator of blocks.
+            Targets are ignored. An object of :class:`pursuit.trips.Visits` visits
+            blocks wherever they are.
+        checkpoint : path, optional
+            File in which the work so far is kept. If the fit is killed, another one
+            with the same rows, parameters and file goes on from there, to the same
+            model. The file stays when the fit is complete.
+
+        Returns
+        -------
+        self : SparseKernelPCA
+            The fitted transformer. ``support_`` counts the drawn rows in the order of
+            their draw, since rows of a source have no lasting number.
+        """
+        check_flag("center", self.center)
+        probability("delta", self.delta)
+        fit_visits(self, visits_of(self, rows, checkpoint))
+        return self
+
+    def transform_batches(self, rows: Any) -> Iterator[np.ndarray]:
+        """Yield the components of rows that are read block by block.
+
+        Parameters
+        ----------
+        rows : Rows, path, callable or other source
+            As in :meth:`fit_batches`.
+
+        Yields
+        ------
+        T : ndarray of shape (n_block, n_components)
+            What :meth:`transform` returns for a block.
+        """
+        check_is_fitted(self, "components_")
+        return by_blocks(self, rows, "transform")
+
+    def _take(self, path: SubspacePath, kernel: Kernel | None, points: Any) -> None:
+        """Set the attributes that follow from a path, cut where its bound is lowest."""
         if self._is_by_bound():
             terms = np.asarray(path.bound(delta=self.delta).terms)
             best = path.truncate(1 + int(np.argmin(terms[1:])))
             path = replace(best, stop_reason=path.stop_reason)
+            points = points[: len(path)]
         self.gamma_ = getattr(kernel, "gamma", None)
-        self._set_path(path, kernel, np.empty((0, 0)) if is_pairwise else X[path.atoms])
-        return self
+        self._set_path(path, kernel, points)
 
     def _is_by_bound(self) -> bool:
         return is_word(self.n_components, "bound")
@@ -250,10 +312,11 @@ class SparseKernelPCA(OnnxConvertible, SparseComponents):
             return int(value)
         return most
 
-    def _rule(self, kernel: Kernel | None, X: Any) -> Stop:
+    def _rule(self, kernel: Kernel | None, X: Any, n_rows: int) -> Stop:
+        """Return when to stop; a bound is about ``n_rows`` rows, such as those of X."""
         if self._is_by_bound():
             sup = float(diagonal(kernel, X).max())
-            return until_bound(X.shape[0], sup, self.delta)
+            return until_bound(n_rows, sup, self.delta)
         if self._is_by_share():
             share = float(self.n_components)  # type: ignore[arg-type]
             return until_share(share, self.center)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from pursuit.batches import Block, Rows
+from pursuit.estimators._batches import for_blocks
 from pursuit.trips import LocalVisits, Tally, Trip
 from pursuit.trips.blocks import checked
 
@@ -18,22 +18,6 @@ def scored(model: Any, rows: Rows) -> float:
     """Return the accuracy of a classifier, or the R² of a regressor."""
     trip = Score(for_blocks(model, rows.feature_names))
     return LocalVisits(rows, model.verbose).total(trip).score
-
-
-def for_blocks(model: Any, names: tuple[str, ...] | None) -> Any:
-    """Return the model for blocks, which have no names; raise if theirs are others."""
-    known = getattr(model, "feature_names_in_", None)
-    if known is None:
-        return model
-    if names is not None and list(known) != list(names):
-        raise ValueError(
-            f"The columns of the rows are {', '.join(map(str, names))}, but the model "
-            f"was fitted to {', '.join(map(str, known))}, in this order: name them by "
-            "features=."
-        )
-    nameless = copy.copy(model)
-    del nameless.feature_names_in_
-    return nameless
 
 
 @dataclass(eq=False)
@@ -118,7 +102,7 @@ class Score(Trip[Scored]):
             Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
             errors = (Y - predicted.reshape(len(y), -1)) ** 2
         D = Y - Y[0]
-        found = Scored(
+        of_block = Scored(
             n_rows=len(y),
             is_class=tally.is_class,
             total=float(weight.sum()),
@@ -127,4 +111,4 @@ class Score(Trip[Scored]):
             squares=weight @ D**2,
             shift=Y[0],
         )
-        vars(tally).update(vars(tally.merged(found)))
+        vars(tally).update(vars(tally.merged(of_block)))

@@ -11,11 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit.batches import rows_of
-from pursuit.trips import Checkpoint, LocalVisits, Visits
-from pursuit.trips.blocks import points_of
+from pursuit.estimators._batches import by_blocks, visits_of
 
-from .batch_fitting import fit_visits, identity
-from .batch_scores import for_blocks, scored
+from .batch_fitting import fit_visits
+from .batch_scores import scored
 
 
 class BatchFits(BaseEstimator):
@@ -57,20 +56,7 @@ class BatchFits(BaseEstimator):
         --------
         predict_batches : Predictions block by block.
         """
-        if isinstance(rows, Visits):
-            if checkpoint is not None:
-                raise ValueError(
-                    f"checkpoint={os.fspath(checkpoint)!r} is for rows that are read "
-                    f"here, one block after the other: {type(rows).__name__} visits "
-                    "them by itself. Leave it out."
-                )
-            fit_visits(self, rows, rows.feature_names)
-            return self
-        source, kept = rows_of(rows), None
-        if checkpoint is not None:
-            kept = Checkpoint(checkpoint, identity(self, source))
-        visits = LocalVisits(source, self.verbose, kept)
-        fit_visits(self, visits, source.feature_names)
+        fit_visits(self, visits_of(self, rows, checkpoint))
         return self
 
     def predict_batches(
@@ -91,11 +77,7 @@ class BatchFits(BaseEstimator):
             What the method returns for one block of rows.
         """
         check_is_fitted(self, "dual_coef_")
-        source = rows_of(rows)
-        predict = getattr(for_blocks(self, source.feature_names), method)
-        for block in source.blocks():
-            if len(block):
-                yield predict(points_of(block, self.n_features_in_))
+        return by_blocks(self, rows, method)
 
     def score_batches(self, rows: Any) -> float:
         """Return the accuracy, or R², on rows that are read block by block.

@@ -32,12 +32,14 @@ MODELS = (
     "HKNNRegressor()",
     "ManifoldParzen()",
     "ParzenWindows()",
-    "DensityClassifier()",
-    "DensityOutlierDetector()",
+    "DensityClassifier(ParzenWindows())",
+    "DensityOutlierDetector(ParzenWindows())",
+    "SubspaceOutlierDetector()",
     "SparseKernelPCA(50)",
     "SparseKernelCCA(2)",
 )
 
+THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 MEASURE = """
 import resource, sys, time, warnings
 import numpy as np
@@ -73,7 +75,7 @@ print(fitted, more, time.process_time() - start)
 def row(expression: str, n_rows: int) -> str:
     process = subprocess.run(
         [sys.executable, "-c", MEASURE, expression, str(n_rows)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, **dict.fromkeys(THREADS, "1")},
         capture_output=True,
         text=True,
         check=False,

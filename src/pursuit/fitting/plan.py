@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 import numpy as np
 
+from pursuit._deadline import Deadline
 from pursuit.engine.problem import Problem, Steps
 from pursuit.functions import Functions
 from pursuit.kernels import Kernel
@@ -161,7 +162,9 @@ class Plan:
     tried : sequence of Trial
         What was compared before the search.
     is_cut_short : bool
-        Whether the user interrupted that.
+        Whether that was interrupted, or its time was over.
+    deadline : Deadline
+        When the fit has to end.
     """
 
     sample: Sample
@@ -175,6 +178,7 @@ class Plan:
     learning: Learning | None = None
     tried: Sequence[Trial] = ()
     is_cut_short: bool = False
+    deadline: Deadline = field(default_factory=Deadline)
 
     @property
     def chooses_size_on_path(self) -> bool:

@@ -33,6 +33,7 @@ from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.expansions import values_of
 from pursuit.fitting import REASONS, Fit, fit
 from pursuit.fitting.plan import Plan
+from pursuit.fitting.timing import rows_in_time, tell_of_time, without_unused
 from pursuit.functions import Functions
 from pursuit.gradients import column_scales, importances
 from pursuit.kernels import InMetric, Kernel, Linear
@@ -84,6 +85,7 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         fit_intercept: bool = True,
         n_candidates: Any = "auto",
         max_memory: int | str | None = None,
+        max_time: float | str | None = None,
         dtype: Any = "float64",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -101,6 +103,7 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         self.fit_intercept = fit_intercept
         self.n_candidates = n_candidates
         self.max_memory = max_memory
+        self.max_time = max_time
         self.dtype = dtype
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -148,9 +151,12 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         start = time.perf_counter()
         score = self._score(settings, sample, outputs, y, is_shared)
         plan = make_plan(settings, sample, outputs.loss, score, groups, is_shared)
+        plan = without_unused(plan)
         reporter = self._reporter(plan, outputs, y)
         result = fit(plan, reporter)
-        tell_what_is_useless(result, sample)
+        plan = result.plan
+        tell_what_is_useless(result, plan.sample)
+        tell_of_time(result, len(sample))
         self._set(
             self._fitted_attributes(
                 plan,
@@ -161,6 +167,7 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
                 result.alpha,
             )
         )
+        self._n_rows = len(sample)
         self.loss_ = outputs.loss
         self.selection_ = plan.selection.word
         self.stop_reason_ = REASONS[result.stop_reason]
@@ -173,7 +180,7 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         )
         self._held_out = result.held_out
         self.search_ = [trial.as_dict() for trial in result.trials]
-        self._importances = self._measured_importances(sample)
+        self._importances = self._measured_importances(plan.sample)
         self._seconds = time.perf_counter() - start
         if reporter is not None:
             reporter.finish()
@@ -214,13 +221,17 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         if settings.learned is not None and settings.learned.learns_metric:
             # Folds and candidates do not depend on the units of the columns either.
             contents = mapped(X, column_scales(X, weight))
+        is_kernel = takes_kernel_matrix(self.kernel, self.dictionary)
+        if not is_kernel:
+            codes = more.get("codes")
+            weight = rows_in_time(settings.deadline, X, weight, codes)
         rng = settings.random_numbers
         return Sample.of(
             X,
             Y,
             weight,
             feature_names=None if names is None else tuple(map(str, names)),
-            is_kernel=takes_kernel_matrix(self.kernel, self.dictionary),
+            is_kernel=is_kernel,
             fit_intercept=settings.fit_intercept and loss.frees_constant,
             memory=settings.memory,
             seed=drawn_seed(rng) if settings.is_seeded else 0,

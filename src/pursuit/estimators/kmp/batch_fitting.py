@@ -75,7 +75,7 @@ CANDIDATES_PER_STEP = 6
 
 def identity(model: Any, source: Rows) -> str:
     """Return what a checkpoint belongs to: these rows and parameters."""
-    ignored = ("verbose", "n_jobs", "max_memory")
+    ignored = ("verbose", "n_jobs", "max_memory", "max_time")
     values = sorted(model.get_params().items())
     shown = {name: _shown(value) for name, value in values if name not in ignored}
     return json.dumps([type(model).__name__, shown, source.fingerprint()])
@@ -436,7 +436,13 @@ class _Job:
 
 
 def _check(model: Any, settings: Settings) -> None:
-    """Raise a ValueError on settings that need all rows in memory."""
+    """Raise a ValueError on settings that need all rows in memory, or an end."""
+    if settings.deadline.is_bound:
+        raise ValueError(
+            f"max_time={model.max_time!r} is for fit: fit_batches visits all rows, "
+            "however long that takes, and goes on from its checkpoint if it is "
+            "stopped. Leave max_time at None."
+        )
     why = None
     selection, method = settings.selection, settings.method
     if takes_kernel_matrix(model.kernel, model.dictionary) or model._takes_matrix:

@@ -110,6 +110,7 @@ def make_plan(
         ),
         is_shared=is_shared,
         learning=learning,
+        deadline=settings.deadline,
     )
 
 

@@ -1,0 +1,221 @@
+"""What time allows: how much of it each stage gets, and the part of the data that fits.
+
+Nothing here is used unless the fit has a deadline. The cost of a model on all rows is
+estimated from the values and inner products of the functions on a few of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pursuit._deadline import Deadline
+from pursuit._rows import exact_digests
+from pursuit._warnings import warn
+from pursuit.functions import Functions
+from pursuit.selection import Validation
+
+from .folds import Folds
+from .parts import enough_atoms, enough_rows
+from .plan import Plan
+
+if TYPE_CHECKING:
+    from .procedure import Fit
+
+# Rows and functions on which costs are measured.
+_MEASURED_ROWS, _MEASURED_ATOMS = 64, 512
+
+# Shares of the time that is left: at least, and at most, for what comes after the
+# kernel is learned, and at most for a search and for setting up a model.
+_LEAST_LATER, _MOST_LATER, _SEARCH, _SET_UP = 0.3, 0.7, 0.5, 0.6
+
+# A search on some rows sets up about so many models like the final one.
+_MODELS_OF_A_SEARCH = 3.0
+
+# So many rows are always looked at; how many looks at a row there are before a fit, the
+# share of the time for them, and the rows by which it is measured how long they take.
+_QUICK_ROWS, _LOOKS, _LOOKING, _LOOKED_AT_ROWS = 20_000, 8.0, 0.2, 500
+_LEAST_OF_A_CLASS = 200
+
+# A model is far from done with less than this share of the rows, or fewer steps.
+_FAR, _FEW_STEPS = 0.1, 5
+
+# A part of the data has at least so many rows and functions.
+_FEWEST_ROWS, _FEWEST_ATOMS = 500, 100
+
+
+def tell_of_interrupt(deadline: Deadline, message: str) -> None:
+    """Warn of what a Ctrl-C has cut short, unless it was told before."""
+    if deadline.reason in (None, "interrupted") and not deadline.was_told:
+        deadline.was_told = True
+        warn(message)
+
+
+def tell_of_time(result: Fit, n_rows: int) -> None:
+    """Warn if time was so short that the model is far from what it would be.
+
+    Parameters
+    ----------
+    result : Fit
+    n_rows : int
+        Number of rows of the data.
+    """
+    plan = result.plan
+    if plan.deadline.reason != "time":
+        return
+    n_fitted, n_steps = len(plan.sample), sum(len(path) for path in result.paths)
+    lacks = []
+    if n_fitted < _FAR * n_rows:
+        lacks.append(f"only {n_fitted} of {n_rows} rows were used")
+    if not result.trials and plan.grid.has_choice:
+        lacks.append("no widths or ridges were compared")
+    if n_steps < _FEW_STEPS and plan.template.max_steps > n_steps:
+        lacks.append(f"the path has {n_steps} steps")
+    if lacks:
+        warn(
+            f"max_time was too short for this fit: {', and '.join(lacks)}. The model "
+            "may be far from what more time gives."
+        )
+
+
+def set_up_seconds(plan: Plan, dictionary: Functions) -> float:
+    """Return about how long values and inner products take on all rows."""
+    n_rows, n_atoms = len(plan.sample), len(dictionary)
+    rows = np.unique(np.linspace(0, n_rows - 1, _MEASURED_ROWS).astype(int))
+    n_some = min(n_atoms, _MEASURED_ATOMS)
+    evaluate = dictionary.evaluator(plan.sample.X[rows], plan.engines.dtype)
+    # The first call may compile.
+    values, A = min(
+        (_timed(lambda: evaluate(slice(0, n_some))) for _ in range(2)),
+        key=lambda timed: timed[0],
+    )
+    products, _ = min(
+        (_timed(lambda: A @ A.T) for _ in range(2)), key=lambda timed: timed[0]
+    )
+    more = n_atoms / n_some
+    return (values * more + 0.5 * products * more**2) * n_rows / len(rows)
+
+
+def _timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
+    """Return the seconds that some work takes, and its result."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def share_to_learn(plan: Plan) -> float:
+    """Return the share of the time in which a kernel may be learned."""
+    if not plan.deadline.is_bound:
+        return 1.0
+    later = set_up_seconds(plan, plan.grid.dictionaries[0]) / _SET_UP
+    share = later / max(plan.deadline.left, 1e-9)
+    return 1.0 - min(max(share, _LEAST_LATER), _MOST_LATER)
+
+
+def share_to_search(plan: Plan) -> float:
+    """Return the share of the time in which ridge and size may be searched for."""
+    return _SEARCH if plan.deadline.is_bound else 1.0
+
+
+def part_in_time(plan: Plan) -> Plan:
+    """Return the plan to search on: a smaller one if time is short."""
+    if not plan.deadline.is_bound or plan.grid.relearn is not None:
+        return plan
+    seconds = _SEARCH * plan.deadline.left / _MODELS_OF_A_SEARCH
+    dictionary = plan.grid.dictionaries[0]
+    return _shrunk(plan, seconds / set_up_seconds(plan, dictionary))
+
+
+def model_in_time(plan: Plan, dictionary: Functions) -> Plan:
+    """Return the plan of the final model, whose only dictionary this is.
+
+    It has a part of the rows and functions if there is no time for all of them.
+    """
+    grid = replace(plan.grid, dictionaries=[dictionary], relearn=None)
+    seconds = _SET_UP * plan.deadline.left
+    return _shrunk(replace(plan, grid=grid), seconds / set_up_seconds(plan, dictionary))
+
+
+def _shrunk(plan: Plan, share: float) -> Plan:
+    """Return a part of the plan that costs about this share of the whole."""
+    if share >= 1.0:
+        return plan
+    n_rows, n_atoms = plan.sample.n_distinct, len(plan.grid.labels)
+    # The cost is as the rows times the squared number of functions.
+    fewer = share ** (1.0 / 3.0)
+    atoms = min(n_atoms, max(_FEWEST_ATOMS, int(fewer * n_atoms)))
+    left = share * (n_atoms / atoms) ** 2
+    n = min(n_rows, max(_FEWEST_ROWS, int(left * n_rows)))
+    if n == n_rows and atoms == n_atoms:
+        return plan
+    plan.deadline.cut_short()
+    parts = plan.folds.parts
+    rows = np.arange(len(plan.sample))
+    if n < n_rows:
+        rows = enough_rows(plan, parts, n, n // 5)
+    return plan.some(rows, enough_atoms(plan, rows, atoms), parts)
+
+
+def rows_in_time(
+    deadline: Deadline, X: Any, weight: np.ndarray, codes: np.ndarray | None
+) -> np.ndarray:
+    """Return the weights of rows, 0 for those that there is no time even to look at.
+
+    Rows are told apart, drawn and dealt to folds by their contents, which takes several
+    looks at each. Of every class, and of all rows, some are kept at equal distances in
+    a random order.
+
+    Parameters
+    ----------
+    deadline : Deadline
+    X : array or CSR of shape (l, d)
+    weight : ndarray of shape (l,)
+    codes : ndarray of int of shape (l,) or None
+        Class of each row.
+    """
+    used = np.flatnonzero(weight > 0)
+    if not deadline.is_bound or len(used) <= _QUICK_ROWS:
+        return weight
+    some = used[:: len(used) // _LOOKED_AT_ROWS]
+    seconds, _ = _timed(lambda: exact_digests(X, some))
+    share = _LOOKING * deadline.left * len(some) / (_LOOKS * seconds * len(used))
+    n = max(_QUICK_ROWS, int(share * len(used)))
+    if n >= len(used):
+        return weight
+    deadline.cut_short()
+    order = np.random.default_rng(0).permutation(used)
+    kept = np.zeros(len(weight), dtype=bool)
+    kept[order[:n]] = True
+    for code in range(0 if codes is None else int(codes.max()) + 1):
+        assert codes is not None
+        kept[order[codes[order] == code][:_LEAST_OF_A_CLASS]] = True
+    return np.where(kept, weight, 0.0)
+
+
+def without_unused(plan: Plan) -> Plan:
+    """Return the plan without the rows of weight 0, if time left some of them out."""
+    is_used = plan.sample.weight > 0
+    if not plan.deadline.reason or plan.grid.relearn is not None or is_used.all():
+        return plan
+    atoms = np.arange(len(plan.grid.labels))
+    return plan.some(np.flatnonzero(is_used), atoms, plan.folds.parts)
+
+
+def holding_out_once(plan: Plan) -> Plan:
+    """Return the plan whose size one held-out part chooses, along the final path.
+
+    So it is where no time was left for the folds.
+    """
+    rule = plan.selection
+    folds = plan.folds
+    return replace(
+        plan,
+        selection=Validation(tolerance=rule.tolerance, scoring=rule.scoring),
+        folds=Folds(
+            folds.parts[:1], folds.weights[:1], folds.open_atoms[:1], folds.are_random
+        ),
+    )

@@ -1,10 +1,10 @@
 """How well fits keep to a time budget, and what error they reach.
 
-    python benchmarks/bench_time.py [--rows 50 1000 ...] [--budgets 1 2 ...] [--tasks ...]
+    python benchmarks/bench_time.py [--rows 50 1000 ...] [--budgets 1 2 ...]
 
-Each line: the task, its rows and columns, the budget, the seconds that the fit took,
-points, steps, the error on 2000 new rows (mean squared error over the variance of the
-targets, or share of wrong classes), and why the fit stopped. Compilation is paid before.
+Each line: the task, its rows, the budget, the seconds that the fit took, points, steps,
+the error on 2000 new rows (mean squared error over the variance of the targets, or
+share of wrong classes), and why the fit stopped. Compilation is paid before.
 """
 
 import argparse

@@ -165,6 +165,8 @@ class Plan:
         Whether that was interrupted, or its time was over.
     deadline : Deadline
         When the fit has to end.
+    least_steps : int
+        Length that the final path may have even if a search finds it too long.
     """
 
     sample: Sample
@@ -179,6 +181,13 @@ class Plan:
     tried: Sequence[Trial] = ()
     is_cut_short: bool = False
     deadline: Deadline = field(default_factory=Deadline)
+    least_steps: int = 0
+
+    @property
+    def has_search(self) -> bool:
+        """Whether a kernel is learned, or held-out rows are compared, first."""
+        has_choice = self.grid.has_choice or self.learning is not None
+        return len(self.folds) > 0 and (self.selection.word == "cv" or has_choice)
 
     @property
     def chooses_size_on_path(self) -> bool:

@@ -94,6 +94,7 @@ def fit(plan: Plan, on_round: OnRound | None = None) -> Fit:
 def _fit(plan: Plan, on_round: OnRound | None) -> Fit:
     plan = learn(plan)
     choice = choose(plan)
+    plan.deadline.ask = None  # from here on, they see the steps
     if choice.lacks_size and plan.selection.word == "cv":
         plan = holding_out_once(plan)
     plan, dictionary, pursuits = _final_pursuits(plan, choice, on_round)
@@ -158,7 +159,8 @@ def _final_pursuits(
 def _pursue(
     plan: Plan, choice: Choice, dictionary: Functions, on_round: OnRound | None
 ) -> list[Watched]:
-    problems = plan.problems(choice.alpha, choice.max_steps)
+    max_steps = max(choice.max_steps, plan.least_steps)
+    problems = plan.problems(choice.alpha, max_steps)
     if plan.holds_out_of_model:
         problems = [next(plan.folds.hold_out(problem)) for problem in problems]
     score = plan.score if plan.holds_out_of_model else None

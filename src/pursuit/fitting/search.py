@@ -102,10 +102,10 @@ def choose(plan: Plan) -> Choice:
     max_steps, tolerance = plan.template.max_steps, plan.selection.tolerance
     # With a single held-out part and nothing to compare, no search is needed: the
     # final pursuit itself records the held-out error.
-    if not len(plan.folds) or not (selection == "cv" or grid.has_choice):
+    if not plan.has_search:
         return Choice(0, grid.alphas[0], max_steps)
+    part = part_in_time(part_to_search(plan))
     with plan.deadline.part(share_to_search(plan)):
-        part = part_in_time(part_to_search(plan))
         trials, is_cut_short = search(part)
     if not trials:
         return _untried(plan)

@@ -101,9 +101,13 @@ def set_up_seconds(plan: Plan, dictionary: Functions) -> float:
 
 
 def _timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Return the seconds that some work takes, and its result."""
+    """Return the seconds that some work takes, and its result.
+
+    The end of the fit's time does not cut it off.
+    """
     start = time.perf_counter()
-    result = work()
+    with Deadline().active():
+        result = work()
     return time.perf_counter() - start, result
 
 

@@ -49,6 +49,7 @@ from pursuit.selection import as_selection
 from .attributes import IMPORTANCE_ROWS, path_attributes, places_of
 from .batches import BatchFits
 from .callbacks import CallbackSupport, StepReporter
+from .continuing import Continued, Known
 from .outputs import Outputs
 from .planning import drawn_seed, make_plan
 from .scoring import HeldOutScore, known_model, scorer_of
@@ -63,7 +64,9 @@ from .summary import Summary, size_reason, summary_of
 from .useless import tell_what_is_useless
 
 
-class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
+class BaseKMP(
+    Continued, BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParameters
+):
     """Base class of the regressor and the classifier."""
 
     _removed, _foreign, _guide = REMOVED, SVC_WORDS, SVC_GUIDE
@@ -146,14 +149,22 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         y: np.ndarray,
         groups: Any,
         is_shared: bool = True,
+        known: Known | None = None,
     ) -> Fit:
-        """Fit a sample; ``y`` are its targets as scorers see them."""
+        """Fit a sample; ``y`` are its targets as scorers see them.
+
+        If something is known from an earlier fit, the fit goes on from there.
+        """
         start = time.perf_counter()
         score = self._score(settings, sample, outputs, y, is_shared)
         plan = make_plan(settings, sample, outputs.loss, score, groups, is_shared)
         plan = without_unused(plan)
+        if known is not None:
+            plan = known.settle(plan)
         reporter = self._reporter(plan, outputs, y)
         result = fit(plan, reporter)
+        if known is not None:
+            known.check(result)
         plan = result.plan
         tell_what_is_useless(result, plan.sample)
         tell_of_time(result, len(sample))
@@ -179,7 +190,8 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
             result.stop_reason,
         )
         self._held_out = result.held_out
-        self.search_ = [trial.as_dict() for trial in result.trials]
+        self.search_ = [] if known is None else list(known.search)
+        self.search_ += [trial.as_dict() for trial in result.trials]
         self._importances = self._measured_importances(plan.sample)
         self._seconds = time.perf_counter() - start
         if reporter is not None:
@@ -286,7 +298,11 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         weights = {"sample_weight": plan.sample.counts}
         data = {"X": plan.sample.X, "y": y, "metadata": weights}
         attributes = partial(self._attributes_after, plan, outputs)
-        return StepReporter(self, plan.template.max_steps, data, attributes)
+        n_steps, has_search = plan.template.max_steps, plan.has_search
+        reporter = StepReporter(self, n_steps, data, attributes, has_search)
+        if has_search:
+            plan.deadline.ask = reporter.stops_search
+        return reporter
 
     def _attributes_after(
         self,

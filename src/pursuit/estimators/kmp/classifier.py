@@ -22,6 +22,7 @@ from pursuit.losses import Logistic, is_named
 
 from .base import BaseKMP
 from .callbacks import with_callbacks
+from .continuing import Known
 from .outputs import ClassOutputs, class_targets
 
 
@@ -317,7 +318,14 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         self._fit(X, y, sample_weight, groups)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Fit:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        known: Known | None = None,
+    ) -> Fit:
         """Fit the model, and return how it was found."""
         settings = self._settings()
         check_choice("multiclass", self.multiclass, ("shared", "ovr"))
@@ -339,7 +347,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         more = {"counts": counts, "classes": self.classes_, "codes": codes}
         sample = self._sample(settings, X, Y, weight, loss, **more)
         outputs = ClassOutputs(self.classes_, loss)
-        return self._pursue(settings, sample, outputs, y, groups, is_shared)
+        return self._pursue(settings, sample, outputs, y, groups, is_shared, known)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the values of the fitted functions.

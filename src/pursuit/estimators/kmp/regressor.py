@@ -21,6 +21,7 @@ from pursuit.selection import is_bounded
 
 from .base import BaseKMP
 from .callbacks import with_callbacks
+from .continuing import Known
 from .outputs import NumberOutputs
 
 
@@ -245,7 +246,14 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         self._fit(X, y, sample_weight, groups)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Fit:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        known: Known | None = None,
+    ) -> Fit:
         """Fit the model, and return how it was found."""
         settings = self._settings()
         if not self._takes_several:
@@ -261,7 +269,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         loss = self._bound_loss(settings, Y, weight, is_joint=False)
         sample = self._sample(settings, X, Y, weight, loss)
         outputs = NumberOutputs(loss, is_single=np.ndim(y) == 1)
-        return self._pursue(settings, sample, outputs, y, groups)
+        return self._pursue(settings, sample, outputs, y, groups, known=known)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from .folds import Folds
 from .parts import enough_atoms, enough_rows
 from .plan import Plan
 
-if TYPE_CHECKING:
-    from .procedure import Fit
-
 # Rows and functions on which costs are measured.
 _MEASURED_ROWS, _MEASURED_ATOMS = 64, 512
 
@@ -34,15 +31,12 @@ _MEASURED_ROWS, _MEASURED_ATOMS = 64, 512
 _LEAST_LATER, _MOST_LATER, _SEARCH, _SET_UP = 0.3, 0.7, 0.5, 0.6
 
 # A search on some rows sets up about so many models like the final one.
-_MODELS_OF_A_SEARCH = 3.0
+_MODELS_OF_A_SEARCH = 6.0
 
 # So many rows are always looked at; how many looks at a row there are before a fit, the
 # share of the time for them, and the rows by which it is measured how long they take.
-_QUICK_ROWS, _LOOKS, _LOOKING, _LOOKED_AT_ROWS = 20_000, 8.0, 0.2, 500
+_QUICK_ROWS, _LOOKS, _LOOKING, _LOOKED_AT_ROWS = 2_000, 8.0, 0.2, 500
 _LEAST_OF_A_CLASS = 200
-
-# A model is far from done with less than this share of the rows, or fewer steps.
-_FAR, _FEW_STEPS = 0.1, 5
 
 # A part of the data has at least so many rows and functions.
 _FEWEST_ROWS, _FEWEST_ATOMS = 500, 100
@@ -53,33 +47,6 @@ def tell_of_interrupt(deadline: Deadline, message: str) -> None:
     if deadline.reason in (None, "interrupted") and not deadline.was_told:
         deadline.was_told = True
         warn(message)
-
-
-def tell_of_time(result: Fit, n_rows: int) -> None:
-    """Warn if time was so short that the model is far from what it would be.
-
-    Parameters
-    ----------
-    result : Fit
-    n_rows : int
-        Number of rows of the data.
-    """
-    plan = result.plan
-    if plan.deadline.reason != "time":
-        return
-    n_fitted, n_steps = len(plan.sample), sum(len(path) for path in result.paths)
-    lacks = []
-    if n_fitted < _FAR * n_rows:
-        lacks.append(f"only {n_fitted} of {n_rows} rows were used")
-    if not result.trials and plan.grid.has_choice:
-        lacks.append("no widths or ridges were compared")
-    if n_steps < _FEW_STEPS and plan.template.max_steps > n_steps:
-        lacks.append(f"the path has {n_steps} steps")
-    if lacks:
-        warn(
-            f"max_time was too short for this fit: {', and '.join(lacks)}. The model "
-            "may be far from what more time gives."
-        )
 
 
 def set_up_seconds(plan: Plan, dictionary: Functions) -> float:

@@ -33,7 +33,7 @@ from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.expansions import values_of
 from pursuit.fitting import REASONS, Fit, fit
 from pursuit.fitting.plan import Plan
-from pursuit.fitting.timing import rows_in_time, tell_of_time, without_unused
+from pursuit.fitting.timing import rows_in_time, without_unused
 from pursuit.functions import Functions
 from pursuit.gradients import column_scales, importances
 from pursuit.kernels import InMetric, Kernel, Linear
@@ -61,7 +61,7 @@ from .settings import (
     takes_kernel_matrix,
 )
 from .summary import Summary, size_reason, summary_of
-from .useless import tell_what_is_useless
+from .useless import tell_of_time, tell_what_is_useless
 
 
 class BaseKMP(

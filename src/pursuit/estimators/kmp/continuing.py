@@ -1,4 +1,4 @@
-"""Fits that go on: more steps on a path, with the kernel, width and ridge of a model."""
+"""Fits that go on: more steps on a path, with the kernel and ridge of a model."""
 
 from __future__ import annotations
 
@@ -94,9 +94,11 @@ class Known:
     def _dictionary(self, plan: Plan) -> tuple[int, Functions]:
         """Return the place of the model's functions in the grid, and the functions."""
         dictionaries = plan.grid.dictionaries
-        kernel = getattr(self.functions, "kernel", None)
-        if plan.learning is not None and isinstance(dictionaries[0], KernelFunctions):
-            return 0, replace(dictionaries[0], kernel=kernel)
+        first, known = dictionaries[0], self.functions
+        if plan.learning is not None:
+            assert isinstance(first, KernelFunctions)
+            assert isinstance(known, KernelFunctions)
+            return 0, replace(first, kernel=known.kernel)
         for width, dictionary in enumerate(dictionaries):
             gamma = dictionary.gamma
             if gamma == self.gamma or (gamma and np.isclose(gamma, self.gamma or 0)):

@@ -113,6 +113,11 @@ class Deadline:
         return max(0.0, self._end - self._clock())
 
     @property
+    def spent(self) -> float:
+        """The seconds since the start."""
+        return self._clock() - self._start
+
+    @property
     def is_over(self) -> bool:
         """Whether no time is left."""
         return self._clock() >= self._end

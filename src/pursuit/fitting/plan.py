@@ -52,6 +52,8 @@ class Grid:
         The ridges, in order.
     least_alpha : float
         How low a search may go where the lowest of them is the best.
+    rows : ndarray of int of shape (M,)
+        Row of the sample on which each function is centered, -1 for none.
     atom_sets : ndarray of int of shape (M,)
         Set of equal rows on which each function is centered, -1 for none.
     labels : ndarray of int of shape (M,)
@@ -68,6 +70,7 @@ class Grid:
     relearn: Callable[[np.ndarray], list[Functions]] | None
     alphas: Sequence[float]
     least_alpha: float
+    rows: np.ndarray
     atom_sets: np.ndarray
     labels: np.ndarray
     clear: float = 0.0
@@ -89,10 +92,14 @@ class Grid:
             return self.dictionaries[width]
         return self.relearn(weight)[width]
 
-    def some(self, atoms: np.ndarray) -> Grid:
-        """Return the grid with some of the functions only."""
+    def some(self, atoms: np.ndarray, rows: np.ndarray) -> Grid:
+        """Return the grid with some of the functions, for some rows of the sample."""
+        at = self.rows[atoms]
+        place = np.full(max(rows.max(initial=-1), at.max(initial=-1)) + 2, -1)
+        place[rows] = np.arange(len(rows))
         return replace(
             self,
+            rows=place[at],  # the last place, -1, is for none
             dictionaries=[d[atoms] for d in self.dictionaries],
             atom_sets=self.atom_sets[atoms],
             labels=self.labels[atoms],
@@ -235,7 +242,7 @@ class Plan:
         self, rows: np.ndarray, atoms: np.ndarray, parts: Sequence[np.ndarray]
     ) -> Plan:
         """Return the plan for some rows, atoms and folds."""
-        sample, grid = self.sample.some(rows), self.grid.some(atoms)
+        sample, grid = self.sample.some(rows), self.grid.some(atoms, rows)
         parts = [part[rows] for part in parts]
         folds = self.folds
         return replace(

@@ -28,12 +28,17 @@ from .learning import learn
 from .plan import Plan
 from .search import Choice, choose
 from .sizes import chosen_size, has_lost_patience
-from .timing import holding_out_once, model_in_time, tell_of_interrupt
+from .timing import holding_out_once, set_up_seconds, shrunk, tell_of_interrupt
 from .trials import Trial
 
 # Called with the pursuits and the functions they choose from after each round; returns
 # the number of steps to keep if the fit is to stop, else None.
 OnRound = Callable[[Sequence[Steps], Functions], int | None]
+
+# Shares of the time that is left: which the set-up of a model may take if all rows are
+# fitted at once, what a first part may take in all and by the estimate, and what a
+# larger part, clearly larger than the first, may take.
+_SAFE, _FIRST, _TRY, _NEXT, _CLEARLY = 0.25, 0.5, 0.05, 0.6, 2.0
 
 # In order of precedence if several paths ended for different reasons.
 REASONS = {
@@ -131,16 +136,15 @@ def _final_pursuits(
         weight = plan.folds.weights[0]
         dictionary = plan.grid.without_targets(choice.width, weight)
 
-    def pursue() -> tuple[Plan, Functions, list[Watched]]:
-        if not plan.deadline.is_bound or choice.bench is not None:
-            return plan, dictionary, _pursue(plan, choice, dictionary, on_round)
-        part = model_in_time(plan, dictionary)
-        functions = part.grid.dictionaries[0]
-        return part, functions, _pursue(part, choice, functions, on_round)
-
+    # The only dictionary is that of the model.
+    grid = replace(plan.grid, dictionaries=[dictionary], relearn=None)
+    model_plan = replace(plan, grid=grid)
     try:
         with single_interrupts(), plan.deadline.part(1.0):
-            return pursue()
+            if not plan.deadline.is_bound or choice.bench is not None:
+                pursuits = _pursue(plan, choice, dictionary, on_round)
+                return plan, dictionary, pursuits
+            return _in_time(model_plan, choice, on_round)
     except Interrupted:
         has_searched = choice.trials or plan.tried
         if plan.deadline.reason in (None, "interrupted") and not has_searched:
@@ -152,8 +156,45 @@ def _final_pursuits(
             "fit.",
         )
     plan.deadline.allow_overtime()
-    choice = replace(choice, bench=None)
-    return pursue()
+    share = _TRY * plan.deadline.left / set_up_seconds(model_plan)
+    return _on(shrunk(model_plan, share), replace(choice, bench=None), on_round)
+
+
+def _in_time(
+    plan: Plan, choice: Choice, on_round: OnRound | None
+) -> tuple[Plan, Functions, list[Watched]]:
+    """Return the pursuits on all rows, or on as large a part as there is time for.
+
+    If it is doubtful whether there is time for all, a small part gives a model, and
+    tells how large the next part may be.
+    """
+    deadline = plan.deadline
+    left, seconds = deadline.left, set_up_seconds(plan)
+    if seconds <= _SAFE * left:
+        return _on(plan, choice, on_round)
+    with deadline.part(_FIRST):
+        first = _on(shrunk(plan, _TRY * left / seconds), choice, on_round)
+    # Most of the time of a small part goes into its steps, which read each of its
+    # values; rows and functions have shrunk alike.
+    longer = _NEXT * deadline.left / (left - deadline.left)
+    if longer < _CLEARLY:
+        return first
+    try:
+        larger = shrunk(plan, _TRY * left / seconds * longer**1.5)
+        last = _on(larger, choice, on_round)
+    except Interrupted:
+        return first
+    n_before, n_steps = (sum(p.n_steps for p in ps) for _, _, ps in (first, last))
+    is_complete = all(p.stop_reason not in CUT_OFF for p in last[2])
+    return last if is_complete or n_steps >= n_before else first
+
+
+def _on(
+    plan: Plan, choice: Choice, on_round: OnRound | None
+) -> tuple[Plan, Functions, list[Watched]]:
+    """Return the pursuits of a plan with the only dictionary of the model."""
+    functions = plan.grid.dictionaries[0]
+    return plan, functions, _pursue(plan, choice, functions, on_round)
 
 
 def _pursue(

@@ -16,15 +16,15 @@ import numpy as np
 from pursuit._deadline import Deadline
 from pursuit._rows import exact_digests
 from pursuit._warnings import warn
-from pursuit.functions import Functions
+from pursuit.sample import Sample
 from pursuit.selection import Validation
 
 from .folds import Folds
 from .parts import enough_atoms, enough_rows
 from .plan import Plan
 
-# Rows and functions on which costs are measured.
-_MEASURED_ROWS, _MEASURED_ATOMS = 64, 512
+# Rows and functions on which costs are measured, and how often.
+_MEASURED_ROWS, _MEASURED_ATOMS, _REPEATS = 128, 512, 3
 
 # Shares of the time that is left: at least, and at most, for what comes after the
 # kernel is learned, and at most for a search and for setting up a model.
@@ -35,8 +35,10 @@ _MODELS_OF_A_SEARCH = 6.0
 
 # So many rows are always looked at; how many looks at a row there are before a fit, the
 # share of the time for them, and the rows by which it is measured how long they take.
-_QUICK_ROWS, _LOOKS, _LOOKING, _LOOKED_AT_ROWS = 2_000, 8.0, 0.2, 500
+_QUICK_ROWS, _LOOKS, _LOOKING, _LOOKED_AT_ROWS = 2_000, 8.0, 0.15, 1_000
 _LEAST_OF_A_CLASS = 200
+# How many looks the plan takes for each before it, and the share of the time for them.
+_LOOKS_OF_PLAN, _PLANNING = 1.2, 0.3
 
 # A part of the data has at least so many rows and functions.
 _FEWEST_ROWS, _FEWEST_ATOMS = 500, 100
@@ -49,40 +51,38 @@ def tell_of_interrupt(deadline: Deadline, message: str) -> None:
         warn(message)
 
 
-def set_up_seconds(plan: Plan, dictionary: Functions) -> float:
+def set_up_seconds(plan: Plan) -> float:
     """Return about how long values and inner products take on all rows."""
+    dictionary = plan.grid.dictionaries[0]
     n_rows, n_atoms = len(plan.sample), len(dictionary)
     rows = np.unique(np.linspace(0, n_rows - 1, _MEASURED_ROWS).astype(int))
     n_some = min(n_atoms, _MEASURED_ATOMS)
     evaluate = dictionary.evaluator(plan.sample.X[rows], plan.engines.dtype)
-    # The first call may compile.
-    values, A = min(
-        (_timed(lambda: evaluate(slice(0, n_some))) for _ in range(2)),
-        key=lambda timed: timed[0],
-    )
-    products, _ = min(
-        (_timed(lambda: A @ A.T) for _ in range(2)), key=lambda timed: timed[0]
-    )
+    values, A = _timed(lambda: evaluate(slice(0, n_some)))
+    products, _ = _timed(lambda: A @ A.T)
     more = n_atoms / n_some
     return (values * more + 0.5 * products * more**2) * n_rows / len(rows)
 
 
 def _timed(work: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Return the seconds that some work takes, and its result.
+    """Return the seconds that some work takes on average, and its result.
 
-    The end of the fit's time does not cut it off.
+    The first time does not count: it may compile. The end of the fit's time does not
+    cut it off.
     """
-    start = time.perf_counter()
     with Deadline().active():
         result = work()
-    return time.perf_counter() - start, result
+        start = time.perf_counter()
+        for _ in range(_REPEATS):
+            work()
+    return (time.perf_counter() - start) / _REPEATS, result
 
 
 def share_to_learn(plan: Plan) -> float:
     """Return the share of the time in which a kernel may be learned."""
     if not plan.deadline.is_bound:
         return 1.0
-    later = set_up_seconds(plan, plan.grid.dictionaries[0]) / _SET_UP
+    later = set_up_seconds(plan) / _SET_UP
     share = later / max(plan.deadline.left, 1e-9)
     return 1.0 - min(max(share, _LEAST_LATER), _MOST_LATER)
 
@@ -97,26 +97,14 @@ def part_in_time(plan: Plan) -> Plan:
     if not plan.deadline.is_bound or plan.grid.relearn is not None:
         return plan
     seconds = _SEARCH * plan.deadline.left / _MODELS_OF_A_SEARCH
-    dictionary = plan.grid.dictionaries[0]
-    return _shrunk(plan, seconds / set_up_seconds(plan, dictionary))
+    return shrunk(plan, seconds / set_up_seconds(plan))
 
 
-def model_in_time(plan: Plan, dictionary: Functions) -> Plan:
-    """Return the plan of the final model, whose only dictionary this is.
-
-    It has a part of the rows and functions if there is no time for all of them.
-    """
-    grid = replace(plan.grid, dictionaries=[dictionary], relearn=None)
-    seconds = _SET_UP * plan.deadline.left
-    return _shrunk(replace(plan, grid=grid), seconds / set_up_seconds(plan, dictionary))
-
-
-def _shrunk(plan: Plan, share: float) -> Plan:
+def shrunk(plan: Plan, share: float) -> Plan:
     """Return a part of the plan that costs about this share of the whole."""
     if share >= 1.0:
         return plan
     n_rows, n_atoms = plan.sample.n_distinct, len(plan.grid.labels)
-    # The cost is as the rows times the squared number of functions.
     fewer = share ** (1.0 / 3.0)
     atoms = min(n_atoms, max(_FEWEST_ATOMS, int(fewer * n_atoms)))
     left = share * (n_atoms / atoms) ** 2
@@ -151,7 +139,7 @@ def rows_in_time(
     used = np.flatnonzero(weight > 0)
     if not deadline.is_bound or len(used) <= _QUICK_ROWS:
         return weight
-    some = used[:: len(used) // _LOOKED_AT_ROWS]
+    some = used[:: max(1, len(used) // _LOOKED_AT_ROWS)]
     seconds, _ = _timed(lambda: exact_digests(X, some))
     share = _LOOKING * deadline.left * len(some) / (_LOOKS * seconds * len(used))
     n = max(_QUICK_ROWS, int(share * len(used)))
@@ -165,6 +153,20 @@ def rows_in_time(
         assert codes is not None
         kept[order[codes[order] == code][:_LEAST_OF_A_CLASS]] = True
     return np.where(kept, weight, 0.0)
+
+
+def sample_in_time(deadline: Deadline, sample: Sample) -> Sample:
+    """Return the sample, of fewer rows if looking at them took much of the time.
+
+    The plan of a fit looks at them about as often as was done before.
+    """
+    seconds = _LOOKS_OF_PLAN * deadline.spent
+    allowed = _PLANNING * deadline.left
+    n = max(_QUICK_ROWS, int(sample.n_distinct * allowed / max(seconds, 1e-9)))
+    if not deadline.is_bound or n >= sample.n_distinct:
+        return sample
+    deadline.cut_short()
+    return sample.lowest(n, _LEAST_OF_A_CLASS)
 
 
 def without_unused(plan: Plan) -> Plan:

@@ -33,7 +33,7 @@ from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.expansions import values_of
 from pursuit.fitting import REASONS, Fit, fit
 from pursuit.fitting.plan import Plan
-from pursuit.fitting.timing import rows_in_time, without_unused
+from pursuit.fitting.timing import rows_in_time, sample_in_time, without_unused
 from pursuit.functions import Functions
 from pursuit.gradients import column_scales, importances
 from pursuit.kernels import InMetric, Kernel, Linear
@@ -156,6 +156,7 @@ class BaseKMP(
         If something is known from an earlier fit, the fit goes on from there.
         """
         start = time.perf_counter()
+        sample = sample_in_time(settings.deadline, sample)
         score = self._score(settings, sample, outputs, y, is_shared)
         plan = make_plan(settings, sample, outputs.loss, score, groups, is_shared)
         plan = without_unused(plan)

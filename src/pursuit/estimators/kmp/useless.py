@@ -1,4 +1,4 @@
-"""Warn of models that are of no use or far from done, and of features that rule the distances."""
+"""Warn of useless or unfinished models, and of features that rule the distances."""
 
 from __future__ import annotations
 

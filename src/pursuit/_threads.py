@@ -143,18 +143,25 @@ def deal(
         return
     is_over = Event()
 
-    def until_over(share: Sequence[Any]) -> Iterator[Any]:
+    def until_over(share: Iterable[Any]) -> Iterator[Any]:
         for item in share:
             if is_over.is_set():
                 return
             yield item
 
+    def work_on(share: Sequence[Any]) -> None:
+        try:
+            work(until_over(share))
+        except BaseException:
+            is_over.set()
+            raise
+
     first, *shares = [items[i::n_threads] for i in range(n_threads)]
     # A new pool for each call, because a lasting one would not survive a fork.
     with one_blas_thread(), ThreadPoolExecutor(len(shares)) as pool:
         try:
-            done = pool.map(lambda share: work(until_over(share)), shares)
-            work(_checked(first))
+            done = pool.map(work_on, shares)
+            work(until_over(_checked(first)))
             list(done)
         except BaseException:
             is_over.set()
@@ -193,9 +200,13 @@ class Pool:
         left = enumerate(items)
 
         def share() -> None:
-            for i, item in left:
-                check()
-                results[i] = work(item)
+            try:
+                for i, item in left:
+                    check()
+                    results[i] = work(item)
+            except BaseException:
+                deque(left, maxlen=0)  # nobody begins another item
+                raise
 
         self._is_sharing = True
         n_others = min(self.n_threads, len(items)) - 1
@@ -204,7 +215,7 @@ class Pool:
             share()
             wait(others)
         except BaseException:
-            deque(left, maxlen=0)  # nobody begins another item
+            deque(left, maxlen=0)
             wait(others)
             raise
         finally:

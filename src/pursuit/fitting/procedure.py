@@ -35,10 +35,9 @@ from .trials import Trial
 # the number of steps to keep if the fit is to stop, else None.
 OnRound = Callable[[Sequence[Steps], Functions], int | None]
 
-# Shares of the time that is left: which the set-up of a model may take if all rows are
-# fitted at once, what a first part may take in all and by the estimate, and what a
-# larger part, clearly larger than the first, may take.
-_SAFE, _FIRST, _TRY, _NEXT, _CLEARLY = 0.25, 0.5, 0.05, 0.6, 2.0
+# Shares of the time that is left, for the set-up of a model on all rows and on a first
+# part of them, and for a larger part; and how many times longer this must take.
+_SAFE, _TRY, _NEXT, _CLEARLY = 0.25, 0.05, 0.6, 2.0
 
 # In order of precedence if several paths ended for different reasons.
 REASONS = {
@@ -172,8 +171,7 @@ def _in_time(
     left, seconds = deadline.left, set_up_seconds(plan)
     if seconds <= _SAFE * left:
         return _on(plan, choice, on_round)
-    with deadline.part(_FIRST):
-        first = _on(shrunk(plan, _TRY * left / seconds), choice, on_round)
+    first = _on(shrunk(plan, _TRY * left / seconds), choice, on_round)
     # Most of the time of a small part goes into its steps, which read each of its
     # values; rows and functions have shrunk alike.
     longer = _NEXT * deadline.left / (left - deadline.left)

@@ -162,8 +162,10 @@ def sample_in_time(deadline: Deadline, sample: Sample) -> Sample:
     """
     seconds = _LOOKS_OF_PLAN * deadline.spent
     allowed = _PLANNING * deadline.left
-    n = max(_QUICK_ROWS, int(sample.n_distinct * allowed / max(seconds, 1e-9)))
-    if not deadline.is_bound or n >= sample.n_distinct:
+    if seconds <= allowed:
+        return sample
+    n = max(_QUICK_ROWS, int(sample.n_distinct * allowed / seconds))
+    if n >= sample.n_distinct:
         return sample
     deadline.cut_short()
     return sample.lowest(n, _LEAST_OF_A_CLASS)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 
 import pursuit
 from pursuit import KMPClassifier, KMPRegressor
@@ -66,7 +66,7 @@ def test_the_size_is_chosen_as_in_a_fit(regression, selection, kernel):
     assert (model.alpha_, model.gamma_) == (before.alpha_, before.gamma_)
     assert_array_equal(model.kernel_(X[:9]), before.kernel_(X[:9]))
     assert model.held_out_error_ < before.held_out_error_
-    assert model.search_[: len(before.search_)] == before.search_
+    assert_equal(model.search_[: len(before.search_)], before.search_)
     assert model.score(X, y) > before.score(X, y)
 
 
@@ -97,10 +97,12 @@ def test_a_fit_goes_on_after_its_time(regression):
 
 def test_a_model_from_a_file_goes_on(regression, tmp_path):
     X, y = regression
-    wanted = KMPRegressor(max_support=30, selection=None).fit(X, y)
-    KMPRegressor(max_support=10, selection=None).fit(X, y).save(tmp_path / "m")
-    model = pursuit.load(tmp_path / "m").set_params(max_support=30).continue_fit(X, y)
-    assert_array_equal(model.path_.support[:10], wanted.path_.support[:10])
+    short = KMPRegressor(max_support=10, selection=None, max_time="1 h").fit(X, y)
+    short.save(tmp_path / "m")
+    model = pursuit.load(tmp_path / "m")
+    assert model.max_time == "1 h"
+    model.set_params(max_support=30).continue_fit(X, y)
+    assert_array_equal(model.path_.support[:10], short.path_.support)
     assert len(model.path_) == 30
 
 

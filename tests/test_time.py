@@ -205,6 +205,15 @@ def test_there_is_a_model_whenever_time_is_up(case, budget):
         assert "time: max_time was over" in str(model.summary())
 
 
+@pytest.mark.filterwarnings("ignore:max_time was too short")
+@pytest.mark.usefixtures("ticking")
+def test_threads_of_a_search_know_the_end(regression):
+    X, y = regression
+    model = KMPRegressor("rbf", max_time=0.1, n_jobs=2).fit(X, y)
+    assert model.stop_reason_.startswith("time")
+    assert len(model.search_) < len(KMPRegressor("rbf").fit(X, y).search_)
+
+
 @pytest.mark.usefixtures("ticking")
 def test_a_model_far_from_done_is_warned_of(regression):
     X, y = regression

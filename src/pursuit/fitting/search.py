@@ -300,9 +300,11 @@ def compare(plan: Plan, pairs: Pairs) -> Iterator[list[Trial]]:
         return
     # Threads share the data; each gets its share of the memory and of BLAS.
     share = replace(plan, engines=plan.engines.shared_by(n_jobs))
+    # Each thread knows the deadline of this one.
+    tasks = [delayed(copy_context().run)(_trials, share, *pair) for pair in pairs]
     with limited(max(1, allowed_threads() // n_jobs)):
         yield from Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(copy_context().run)(_trials, share, *pair) for pair in pairs
+            tasks
         )
 
 

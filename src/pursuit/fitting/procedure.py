@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pursuit._deadline import Deadline, reason_to_stop
+from pursuit._deadline import GRACE, Deadline, reason_to_stop
 from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._progress import Progress
 from pursuit.engine.problem import Problem, Steps
@@ -36,8 +36,9 @@ from .trials import Trial
 OnRound = Callable[[Sequence[Steps], Functions], int | None]
 
 # Shares of the time that is left, for the set-up of a model on all rows and on a first
-# part of them, and for a larger part; and how many times longer this must take.
-_SAFE, _TRY, _NEXT, _CLEARLY = 0.25, 0.05, 0.6, 2.0
+# part of them, and for a larger part, which must take clearly longer; and the share of
+# a short overtime.
+_SAFE, _TRY, _NEXT, _CLEARLY, _LAST = 0.25, 0.05, 0.6, 2.0, 0.1
 
 # In order of precedence if several paths ended for different reasons.
 REASONS = {
@@ -154,9 +155,9 @@ def _final_pursuits(
             "fitted nevertheless. Press Ctrl-C twice within two seconds to end the "
             "fit.",
         )
+    part = shrunk(model_plan, _LAST * GRACE / set_up_seconds(model_plan))
     plan.deadline.allow_overtime()
-    share = _TRY * plan.deadline.left / set_up_seconds(model_plan)
-    return _on(shrunk(model_plan, share), replace(choice, bench=None), on_round)
+    return _on(part, replace(choice, bench=None), on_round)
 
 
 def _in_time(
@@ -168,6 +169,8 @@ def _in_time(
     tells how large the next part may be.
     """
     deadline = plan.deadline
+    if deadline.is_over:
+        raise Interrupted
     left, seconds = deadline.left, set_up_seconds(plan)
     if seconds <= _SAFE * left:
         return _on(plan, choice, on_round)

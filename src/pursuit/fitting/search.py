@@ -104,6 +104,8 @@ def choose(plan: Plan) -> Choice:
     # final pursuit itself records the held-out error.
     if not plan.has_search:
         return Choice(0, grid.alphas[0], max_steps)
+    if plan.deadline.is_over:
+        return _untried(plan)
     part = part_in_time(part_to_search(plan))
     with plan.deadline.part(share_to_search(plan)):
         trials, is_cut_short = search(part)

@@ -40,8 +40,9 @@ _LEAST_OF_A_CLASS = 200
 # How many looks the plan takes for each before it, and the share of the time for them.
 _LOOKS_OF_PLAN, _PLANNING = 1.2, 0.3
 
-# A part of the data has at least so many rows and functions.
-_FEWEST_ROWS, _FEWEST_ATOMS = 500, 100
+# A part of the data has at least so many rows and functions, and so many rows for each
+# function as long as these are not all.
+_FEWEST_ROWS, _FEWEST_ATOMS, _ROWS_PER_ATOM = 500, 100, 20
 
 
 def tell_of_interrupt(deadline: Deadline, message: str) -> None:
@@ -105,10 +106,11 @@ def shrunk(plan: Plan, share: float) -> Plan:
     if share >= 1.0:
         return plan
     n_rows, n_atoms = plan.sample.n_distinct, len(plan.grid.labels)
-    fewer = share ** (1.0 / 3.0)
-    atoms = min(n_atoms, max(_FEWEST_ATOMS, int(fewer * n_atoms)))
-    left = share * (n_atoms / atoms) ** 2
-    n = min(n_rows, max(_FEWEST_ROWS, int(left * n_rows)))
+    # Inner products cost as much as the rows times the squared number of functions.
+    cost = share * n_rows * n_atoms**2
+    enough = int((cost / _ROWS_PER_ATOM) ** (1.0 / 3.0))
+    atoms = min(n_atoms, max(_FEWEST_ATOMS, enough))
+    n = min(n_rows, max(_FEWEST_ROWS, int(cost / atoms**2)))
     if n == n_rows and atoms == n_atoms:
         return plan
     plan.deadline.cut_short()

@@ -183,6 +183,9 @@ class BaseKMP(
         self.loss_ = outputs.loss
         self.selection_ = plan.selection.word
         self.stop_reason_ = REASONS[result.stop_reason]
+        if len(plan.sample) < len(sample):
+            some = f"fitted to {len(plan.sample)} of {len(sample)} rows"
+            self.stop_reason_ += f"; {some}"
         self.size_reason_ = size_reason(
             plan.selection,
             result.sizes,

@@ -170,6 +170,7 @@ def _in_time(
     """
     deadline = plan.deadline
     if deadline.is_over:
+        deadline.cut_short()
         raise Interrupted
     left, seconds = deadline.left, set_up_seconds(plan)
     if seconds <= _SAFE * left:

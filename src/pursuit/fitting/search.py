@@ -137,6 +137,7 @@ def choose(plan: Plan) -> Choice:
 
 def _untried(plan: Plan) -> Choice:
     """Return what serves if there was no time to compare anything."""
+    plan.deadline.cut_short()
     grid = plan.grid
     width, alphas = (len(grid.dictionaries) - 1) // 2, list(grid.alphas)
     if grid.pairs is not None:

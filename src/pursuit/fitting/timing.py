@@ -20,7 +20,7 @@ from pursuit.sample import Sample
 from pursuit.selection import Validation
 
 from .folds import Folds
-from .parts import enough_atoms, enough_rows
+from .parts import enough_atoms
 from .plan import Plan
 
 # Rows and functions on which costs are measured, and how often.
@@ -36,7 +36,7 @@ _MODELS_OF_A_SEARCH = 6.0
 # So many rows are always looked at; how many looks at a row there are before a fit, the
 # share of the time for them, and the rows by which it is measured how long they take.
 _QUICK_ROWS, _LOOKS, _LOOKING, _LOOKED_AT_ROWS = 2_000, 8.0, 0.15, 1_000
-_LEAST_OF_A_CLASS = 200
+_LEAST_OF_A_CLASS, _LEAST_OF_A_PART = 200, 30
 # How many looks the plan takes for each before it, and the share of the time for them.
 _LOOKS_OF_PLAN, _PLANNING = 1.2, 0.3
 
@@ -109,16 +109,16 @@ def shrunk(plan: Plan, share: float) -> Plan:
     # Inner products cost as much as the rows times the squared number of functions.
     cost = share * n_rows * n_atoms**2
     enough = int((cost / _ROWS_PER_ATOM) ** (1.0 / 3.0))
-    atoms = min(n_atoms, max(_FEWEST_ATOMS, enough))
-    n = min(n_rows, max(_FEWEST_ROWS, int(cost / atoms**2)))
-    if n == n_rows and atoms == n_atoms:
+    m = min(n_atoms, max(_FEWEST_ATOMS, enough))
+    n = min(n_rows, max(_FEWEST_ROWS, int(cost / m**2)))
+    if n == n_rows and m == n_atoms:
         return plan
     plan.deadline.cut_short()
-    parts = plan.folds.parts
     rows = np.arange(len(plan.sample))
     if n < n_rows:
-        rows = enough_rows(plan, parts, n, n // 5)
-    return plan.some(rows, enough_atoms(plan, rows, atoms), parts)
+        rows = np.flatnonzero(plan.sample.lowest(n, _LEAST_OF_A_PART).weight)
+    atoms = enough_atoms(plan, rows, m)
+    return plan.some(rows, atoms, plan.folds.parts)
 
 
 def rows_in_time(

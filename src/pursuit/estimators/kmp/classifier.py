@@ -156,8 +156,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     verbose : int or bool, default=0
         Whether to show a progress bar. Ctrl-C ends the fit within about a second, with
         the model that can be had from what was found so far, and a warning (see also
-        :meth:`continue_fit`); pressed twice within two seconds, it also ends the surrounding
-        code, such as a grid search.
+        :meth:`continue_fit`); pressed twice within two seconds, it also ends the
+        surrounding code, such as a grid search.
 
     Attributes
     ----------

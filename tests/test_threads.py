@@ -80,7 +80,7 @@ warnings.simplefilter("ignore")  # of forks in processes with threads
 import numpy as np
 from pursuit import HKNNClassifier, KMPRegressor
 
-X = np.random.default_rng(0).standard_normal((400, 4))
+X = np.random.default_rng(0).standard_normal((200, 4))
 y = np.sin(X[:, 0])
 
 def work():
@@ -96,7 +96,7 @@ def check_child():
 
 work()
 check_child()
-busy = threading.Thread(target=lambda: [work() for _ in range(3)])
+busy = threading.Thread(target=lambda: [work() for _ in range(2)])
 busy.start()
 check_child()
 busy.join()

@@ -83,7 +83,7 @@ def _with_best(
     assert plan.learning is not None
     try:
         best = chosen(_eligible(rounds, plan.learning))
-        with plan.deadline.part(_REPEATING):
+        with single_interrupts(), plan.deadline.part(_REPEATING):
             return _with_kernel(plan, arena, best, is_shared), False
     except Interrupted:
         first = chosen([r for r in rounds if r.before is None])

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import is_whole
 from pursuit._rows import exact_digests
+from pursuit.engine.running import CUT_OFF
 from pursuit.fitting import Fit
 from pursuit.fitting.plan import Plan
 from pursuit.functions import Functions, KernelFunctions
@@ -55,7 +56,7 @@ class Known:
             gamma=model.gamma_,
             alpha=model.alpha_,
             paths=model.path_.paths,
-            was_cut_short=model.stop_reason_.startswith(_CUT_SHORT),
+            was_cut_short=model.stop_reason_.startswith(CUT_OFF),
             search=model.search_,
         )
 
@@ -140,9 +141,6 @@ class Known:
                 f"{before:.6g} when the model was fitted: y, sample_weight or the "
                 "rows are others. continue_fit needs the data of the fit."
             )
-
-
-_CUT_SHORT = ("time", "interrupted", "callback")
 
 
 class Continued(BaseEstimator):

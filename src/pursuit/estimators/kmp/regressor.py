@@ -120,7 +120,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         that time, and `stop_reason_` begins with "time" if anything was cut short:
         first fewer settings are compared, then fewer rows and candidates. Such a model
         depends on the machine and its load, even with a `random_state`; a time that
-        suffices changes nothing. Not for `fit_batches`.
+        amply suffices changes nothing. Not for `fit_batches`.
     dtype : {"float64", "float32"}, default="float64"
         Type in which kernel values are stored during the fit; sums are always
         float64.

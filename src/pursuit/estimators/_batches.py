@@ -17,7 +17,7 @@ from pursuit.trips import Checkpoint, LocalVisits, Visits
 from pursuit.trips.blocks import points_of
 
 # Parameters that do not change the model.
-_WITHOUT_EFFECT = ("verbose", "n_jobs", "max_memory")
+_WITHOUT_EFFECT = ("verbose", "n_jobs", "max_memory", "max_time")
 
 
 def visits_of(

@@ -111,7 +111,13 @@ def make_batch_plan(model: Any, settings: Settings, looked: Looked) -> BatchPlan
 
 
 def check_suits_batches(model: Any, settings: Settings) -> None:
-    """Raise a ValueError on settings that need all rows in memory."""
+    """Raise a ValueError on settings that need all rows in memory, or an end."""
+    if settings.deadline.is_bound:
+        raise ValueError(
+            f"max_time={model.max_time!r} is for fit: fit_batches visits all rows, "
+            "however long that takes, and goes on from its checkpoint if it is "
+            "stopped. Leave max_time at None."
+        )
     why = None
     selection, method = settings.selection, settings.method
     if takes_kernel_matrix(model.kernel, model.dictionary) or model._takes_matrix:

@@ -23,7 +23,8 @@ N = 900
 
 @pytest.fixture(autouse=True)
 def small_part(monkeypatch):
-    """Let little data be fitted as large data are."""
+    """Let little data be fitted as large data are, block by block."""
+    monkeypatch.setattr("pursuit.trips.visits._LEAST_ROWS", 100)
     monkeypatch.setattr(batch_planning, "PART_ROWS", 200)
 
 
@@ -172,6 +173,16 @@ def test_several_classes(classes, multiclass, loss):
             list(one.predict_batches(ArrayRows(X), method="predict_proba"))
         )
         np.testing.assert_allclose(P, one.predict_proba(X))
+
+
+def test_blocks_of_weight_zero_only(numbers):
+    X, y = numbers
+    for targets in (y, np.column_stack([y, -y])):
+        weight = np.r_[np.zeros(300), np.ones(600)]
+        rows = ArrayRows(X, targets, weight, rows_at_once=100)
+        model = KMPRegressor(**SIZED).fit_batches(rows)
+        rest = KMPRegressor(**SIZED).fit_batches(ArrayRows(X[300:], targets[300:]))
+        assert_same(model, rest)
 
 
 def test_rare_classes_are_in_the_part():

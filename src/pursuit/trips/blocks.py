@@ -47,7 +47,8 @@ class Coding:
         if len(used) < len(counts):
             X, y, counts = X[used], y[used], counts[used]
         if self.classes is None:
-            Y = np.ascontiguousarray(y.reshape(len(counts), -1).T, dtype=np.float64)
+            columns = y[:, None] if y.ndim == 1 else y
+            Y = np.ascontiguousarray(columns.T, dtype=np.float64)
             if len(Y) != self.n_targets:
                 raise ValueError(
                     f"{block.where}: y has {len(Y)} columns, the rows before had "

@@ -229,9 +229,9 @@ def _keys(file: File) -> dict[str, Any]:
         pa.fs.LocalFileSystem(), [file.path], ds.ParquetFileFormat(), options
     ).finish()
     (fragment,) = dataset.get_fragments()
-    found = ds.get_partition_keys(fragment.partition_expression)
-    types = {name: dataset.schema.field(name).type for name in found}
-    return {name: pa.scalar(value, types[name]) for name, value in found.items()}
+    keys = ds.get_partition_keys(fragment.partition_expression)
+    types = {name: dataset.schema.field(name).type for name in keys}
+    return {name: pa.scalar(value, types[name]) for name, value in keys.items()}
 
 
 def _pruned(part: _Part, condition: Any) -> _Part:

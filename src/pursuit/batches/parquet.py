@@ -66,7 +66,7 @@ class ParquetRows(TableRows):
     Parameters
     ----------
     paths : str, path, or sequence of these
-        Files, patterns such as "data/*.parquet", or folders, whose files are read in
+        Files, patterns such as ``data/*.parquet``, or folders, whose files are read in
         the order of their names. Folders named as in "year=2024" give their files a
         column ``year``.
     target : str or sequence of str, optional

@@ -44,7 +44,7 @@ class CsvRows(TableRows):
     Parameters
     ----------
     paths : str, path, or sequence of these
-        Files, which may be compressed (.gz, .bz2), patterns such as "data/*.csv", or
+        Files, which may be compressed (.gz, .bz2), patterns such as ``data/*.csv``, or
         folders, whose files are read in the order of their names.
     target : str or sequence of str, optional
         Column of the targets, or several of them. They are numbers or words as the

@@ -212,9 +212,7 @@ def _n_candidates(settings: Settings, n_rows: int, is_auto: bool) -> int:
     if not is_auto:
         return n
     steps = settings.wanted_steps(n_rows)
-    # Their products, twice, take no more than an eighth of the memory.
-    most = int(np.sqrt(settings.memory / 64.0))
-    return max(min(steps, PART_ROWS), min(n, CANDIDATES_PER_STEP * steps, most))
+    return max(min(steps, PART_ROWS), min(n, CANDIDATES_PER_STEP * steps))
 
 
 def _held_out_share(settings: Settings, selection: Selection, n_rows: int) -> float:

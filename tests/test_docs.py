@@ -17,7 +17,7 @@ NAMES = [path.stem for path in PAGES]
 # Each block of these pages can be copied by itself; elsewhere, one continues another.
 STAND_ALONE = ("components", "densities")
 PUBLIC = (
-    "bounds components datasets dictionaries export files functions kernels losses "
+    "bounds components dask datasets dictionaries export files functions kernels losses "
     "neighbors report"
 )
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")

@@ -19,9 +19,9 @@ from pursuit.dask import DaskKMPRegressor
 rng = da.random.default_rng(0)
 X = rng.uniform(-6, 6, size=(60_000, 2), chunks=(5_000, 2))
 radius = da.sqrt((X**2).sum(axis=1))
-y = da.sin(2 * radius) / (0.5 + radius) + 0.3 * rng.normal(size=60_000, chunks=5_000)
+y = da.sin(radius) + 0.2 * rng.normal(size=60_000, chunks=5_000)
 
-params = {"kernel": "rbf", "gamma": 1.0, "alpha": 1e-3, "max_support": 60}
+params = {"kernel": "rbf", "gamma": 0.5, "alpha": 1e-3, "max_support": 60}
 
 with Client(processes=False, n_workers=2, dashboard_address=":0"):
     model = DaskKMPRegressor(**params).fit(X, y)

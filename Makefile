@@ -57,8 +57,9 @@ format: $(VENV)/.stamp-lint ## rewrite the files in the common format
 types: $(VENV)/.stamp-lint ## mypy on src and reproduction
 	@$(BIN)/mypy
 
-docs: $(VENV)/.stamp-docs ## the documentation, into build/docs
+docs: $(VENV)/.stamp-docs ## the documentation, into build/docs; checks its links
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@$(BIN)/python docs/check_site.py build/docs
 	@echo "documentation: build/docs/index.html"
 
 bench: $(VENV)/.stamp-test ## the benchmarks, one script after the other

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 from scipy.special import logsumexp
 from sklearn.neighbors import KernelDensity
 
@@ -39,14 +38,8 @@ def data() -> tuple[np.ndarray, np.ndarray]:
         X = rng.standard_normal((9298, 20)) @ basis
         X += 0.1 * rng.standard_normal(X.shape)
         return X[:7291], X[7291:]
-    usps = datasets.load("usps")
-    return smoothed(usps.data_train), smoothed(usps.data_test)
-
-
-def smoothed(X: np.ndarray) -> np.ndarray:
-    images = X.reshape(-1, 16, 16) + 1.0
-    sd = (0.0, 0.75, 0.75)
-    return gaussian_filter(images, sd, mode="constant").reshape(len(X), -1) - 1.0
+    usps = datasets.load("usps", smooth=True)
+    return usps.data_train, usps.data_test
 
 
 def duel(

@@ -3,9 +3,9 @@
     python benchmarks/bench_export.py [--points 50] [--rows 2000] [--repeats 5]
 
 One row is predicted at a time. Bytes of C are those of the object file (gcc -Os,
-``size``); for the support vector machine they are estimated by the same layout: its
-vectors and coefficients, and the code of the model. What needs a tool that is not there
-is left out, and said.
+``size``). The support vector machine is written in C by the same exporter, from its
+vectors and coefficients, boosted trees (LightGBM) by m2cgen. What needs a tool that is
+not there is left out, and said.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +36,8 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from pursuit import KMPClassifier
-from pursuit.export import to_c, to_javascript, to_numpy
+from pursuit.export import Formula, formula_of, to_c, to_javascript, to_numpy
+from pursuit.export.formula import Comparison, KernelGroup
 
 WRAPPER = """
 #include "model.h"
@@ -50,6 +53,18 @@ void many(const {T} *rows, int *out, int n)
     for (i = 0; i < n; i++)
         out[i] = model_predict(rows + i * MODEL_N_INPUTS);
 }}
+"""
+M2CGEN_LOOP = """
+#include "model.h"
+void many(double *rows, int *out, int n);
+void many(double *rows, int *out, int n)
+{
+    int i;
+    for (i = 0; i < n; i++) {
+        double *row = rows + i * N_INPUTS;
+        ANSWER
+    }
+}
 """
 JAVASCRIPT = """
 const model = require(process.argv[2]);
@@ -88,17 +103,55 @@ def microseconds(predict: Callable[[Any], Any], rows: Any, repeats: int) -> floa
     return 1e6 * min(times) / len(rows)
 
 
-def compiled(model: Any, X: np.ndarray, number: str, repeats: int) -> Line:
-    """Return size and speed of a model in C."""
+def compiled(
+    model: Any, X: np.ndarray, number: str, repeats: int, formula: Any = None
+) -> Line:
+    """Return size and speed of a model in C, written by pursuit."""
+    code = to_c(model if formula is None else formula, X=X, number=number)
+    T = "int32_t" if number == "fixed" else number
+    sources = {
+        "model.h": code.code,
+        "size.c": WRAPPER.format(T=T),
+        "loop.c": LOOP.format(T=T),
+    }
+    rows = np.ascontiguousarray(code.rows(X))
+    return in_c(f"C, {number}", sources, rows, X, model, repeats)
+
+
+def by_m2cgen(model: Any, X: np.ndarray, repeats: int) -> Line:
+    """Return size and speed of a model in C, written by m2cgen."""
+    try:
+        import m2cgen
+    except ImportError as error:
+        raise MissingError(str(error)) from None
+    try:
+        code = m2cgen.export_to_c(model)
+    except (NotImplementedError, RecursionError) as error:
+        raise MissingError(f"m2cgen and {type(model).__name__}: {error}") from None
+    answer = "out[i] = score(row) > 0;"
+    if "void score(" in code:
+        answer = "double p[2]; score(row, p); out[i] = p[1] > p[0];"
+    loop = M2CGEN_LOOP.replace("N_INPUTS", str(X.shape[1])).replace("ANSWER", answer)
+    sources = {"model.h": code, "size.c": '#include "model.h"\n', "loop.c": loop}
+    rows = np.ascontiguousarray(X, dtype=np.float64)
+    return in_c("C, double, by m2cgen", sources, rows, X, model, repeats)
+
+
+def in_c(
+    form: str,
+    sources: dict[str, str],
+    rows: np.ndarray,
+    X: np.ndarray,
+    model: Any,
+    repeats: int,
+) -> Line:
+    """Return size and speed of sources: size.c is the object, loop.c predicts rows."""
     if not all(map(shutil.which, ("gcc", "size"))):
         raise MissingError("gcc or size is not installed")
-    code = to_c(model, X=X, number=number)
-    T = "int32_t" if number == "fixed" else number
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        code.save(folder / "model.h")
-        (folder / "size.c").write_text(WRAPPER.format(T=T))
-        (folder / "loop.c").write_text(LOOP.format(T=T))
+        for file, text in sources.items():
+            (folder / file).write_text(text)
         for command in (
             "gcc -Os -c size.c -o size.o",
             "gcc -O2 -shared -fPIC loop.c -o loop.so -lm",
@@ -108,7 +161,6 @@ def compiled(model: Any, X: np.ndarray, number: str, repeats: int) -> Line:
             ["size", "size.o"], cwd=folder, check=True, capture_output=True, text=True
         ).stdout.split()
         many = ctypes.CDLL(str(folder / "loop.so")).many
-    rows = np.ascontiguousarray(code.rows(X))
     out = np.empty(len(rows), dtype=np.int32)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (rows, out)]
     times = []
@@ -117,8 +169,26 @@ def compiled(model: Any, X: np.ndarray, number: str, repeats: int) -> Line:
         many(*pointers, len(rows))
         times.append(time.perf_counter() - start)
     wrong = int((model.classes_[out] != model.predict(X)).sum())
-    form = f"C, {number}" + (f" ({wrong} other labels)" if wrong else "")
-    return Line("", form, int(sizes[6]), 1e6 * min(times) / len(rows))
+    told = f" ({wrong} other labels)" if wrong else ""
+    return Line("", form + told, int(sizes[6]), 1e6 * min(times) / len(rows))
+
+
+def formula_of_svc(svc: Any, model: Any) -> Formula:
+    """Return what an SVC of two classes computes behind the same scaler as a model."""
+    formula, last = formula_of(model), svc[-1]
+    vectors = last.support_vectors_
+    origin = vectors.mean(axis=0)
+    gamma = 1 / vectors.shape[1]  # of standardized columns, whose variance is 1
+    leaf = Comparison(
+        "squared-distance",
+        "exponential",
+        vectors - origin,
+        np.array([gamma]),
+        origin=origin,
+    )
+    groups = (KernelGroup(leaf, len(vectors)),)
+    coef, intercept = last.dual_coef_, last.intercept_
+    return replace(formula, groups=groups, coef=coef, intercept=intercept)
 
 
 def in_onnx(model: Any, X: np.ndarray, repeats: int, n_rows: int = 500) -> Line:
@@ -190,11 +260,19 @@ def lines(X: np.ndarray, y: np.ndarray, points: int, repeats: int) -> Iterator[L
     model = smallest(make_pipeline(StandardScaler(), kmp).fit(X, y))
     svc = make_pipeline(StandardScaler(), SVC()).fit(X, y)
     boosted = HistGradientBoostingClassifier(random_state=0).fit(X, y)
-    d, few = X.shape[1], test[:200, None]
+    others = [("HistGradientBoosting, 100 trees", boosted)]
+    try:
+        from lightgbm import LGBMClassifier
+    except ImportError as error:
+        print(f"Left out: {error}.", file=sys.stderr)
+    else:
+        light = LGBMClassifier(n_estimators=100, verbose=-1, n_jobs=1).fit(X, y)
+        others.append(("LightGBM, 100 trees", light))
+    few = test[:200, None]
     for name, each in (
         (f"KMP, {model[-1].n_support_} points", model),
         (f"SVC, {len(svc[-1].support_vectors_)} vectors", svc),
-        ("boosting, 100 trees", boosted),
+        *others,
     ):
         error = f"{100 * (1 - each.score(test, y_test)):.1f} % wrong"
         speed = microseconds(each.predict, few, repeats)
@@ -209,13 +287,17 @@ def lines(X: np.ndarray, y: np.ndarray, points: int, repeats: int) -> Iterator[L
                 lambda: compiled(model, test, "float", repeats),
                 lambda: compiled(model, test, "fixed", repeats),
             ]
-        if each is svc:
-            costs = to_c(model).costs
-            vectors = 4 * len(svc[-1].support_vectors_) * (d + 1) + 8 * d
-            flash = vectors + costs.code_bytes
-            tries.append(lambda: Line("", "C, float (estimated)", flash, None))  # noqa: B023
-        if each is not boosted:
-            tries.append(lambda: in_onnx(each, test, repeats))  # noqa: B023
+        elif each is svc:
+            formula = formula_of_svc(svc, model)
+            tries += [
+                partial(compiled, svc, test, "double", repeats, formula),
+                partial(compiled, svc, test, "float", repeats, formula),
+                lambda: by_m2cgen(svc[-1], svc[0].transform(test), repeats),
+            ]
+        elif each is not boosted:  # which m2cgen does not know
+            tries.append(partial(by_m2cgen, each, test, repeats))
+        if each is model or each is svc:
+            tries.append(partial(in_onnx, each, test, repeats))
         for attempt in tries:
             try:
                 yield attempt()

@@ -6,7 +6,8 @@ Each file is made from a sound one: bits flipped, cut off, lengths changed, JSON
 swapped, types and arrays exchanged, numbers overwritten, other formats inside; in most
 cases the checksum is right again. It must be refused with a ValueError, or be a model
 that answers. Files are loaded in processes of their own, so that a crash is noticed;
-``--keep`` writes the files that did anything else.
+an audit hook notices commands, processes, connections, pickles and files that are
+removed. ``--keep`` writes the files that did anything else.
 
 The script also measures the time of loading and answering, and for every eighth file
 the memory that loading takes. That must not be more than twice the file and 32 bytes
@@ -71,6 +72,52 @@ def allowed(content: bytes) -> int:
 
 
 _state: dict[str, Any] = {}
+# What Python tells auditors, that no file may bring about.
+DEEDS = (
+    "os.exec",
+    "os.fork",
+    "os.kill",
+    "os.posix_spawn",
+    "os.remove",
+    "os.rmdir",
+    "os.spawn",
+    "os.startfile",
+    "os.system",
+    "pickle.find_class",
+    "shutil.rmtree",
+    "socket.connect",
+    "subprocess.Popen",
+)
+
+
+class DeedError(Exception):
+    """A file has brought about what it must not."""
+
+
+def notice(event: str, args: Any) -> None:
+    """Remember deeds while a file is loaded and asked."""
+    if event in DEEDS and _state.get("is_armed") and not is_of_numba():
+        _state["deeds"].append(event)
+
+
+def is_of_numba() -> bool:
+    """Return whether Numba is at work: compiled loops are pickles in its cache."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and not frame.f_globals["__name__"].startswith("numba."):
+        frame = frame.f_back
+    return frame is not None
+
+
+def watched_outcome(content: bytes, X: Any) -> str:
+    """Return what comes of a file; raise if anything was done meanwhile."""
+    _state["deeds"], _state["is_armed"] = [], True
+    try:
+        found = outcome(content, X)
+    finally:
+        _state["is_armed"] = False
+        if _state["deeds"]:
+            raise DeedError(_state["deeds"][0])
+    return found
 
 
 def start() -> None:
@@ -78,6 +125,7 @@ def start() -> None:
     warnings.simplefilter("ignore")
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115  progress bars
     _state["files"], _state["rows"] = sound_files()
+    sys.addaudithook(notice)
     for content, X in zip(_state["files"], _state["rows"], strict=True):
         assert outcome(content, X) == "answers"
 
@@ -91,7 +139,7 @@ def batch(seed: int, n: int, keep: str | None) -> tuple[Counter[Any], float, flo
         kind, number, content = mutator.one()
         began = time.process_time()
         try:
-            found = outcome(content, _state["rows"][number])
+            found = watched_outcome(content, _state["rows"][number])
         except Exception as error:
             found = f"WRONG: {type(error).__name__}"
         seconds = time.process_time() - began

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neighbors import (
@@ -33,15 +32,11 @@ from pursuit import CKNNClassifier, HKNNClassifier, HKNNRegressor, datasets
 from pursuit.neighbors.tangents import ImageTangents
 
 
-def smoothed(X: np.ndarray) -> np.ndarray:
-    images, sd = X.reshape(-1, 16, 16), (0.0, 0.75, 0.75)
-    return gaussian_filter(images, sd, mode="constant", cval=-1.0).reshape(len(X), -1)
-
-
 def load(name: str, n_test: int | None) -> tuple[np.ndarray, ...]:
-    data = datasets.load(name)
-    X, Xt = data.data_train, data.data_test[:n_test]
-    X, Xt = (smoothed(X), smoothed(Xt)) if name == "usps" else (X / 255, Xt / 255)
+    is_usps = name == "usps"
+    data = datasets.load(name, smooth=is_usps)
+    scale = 1.0 if is_usps else 255.0
+    X, Xt = data.data_train / scale, data.data_test[:n_test] / scale
     return X, data.target_train, Xt, data.target_test[:n_test]
 
 

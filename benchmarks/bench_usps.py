@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
@@ -27,12 +26,6 @@ from pursuit.kernels import Gaussian
 
 GAMMA = 1.0 / (0.3 * 256)
 ALPHA = 1e-3
-
-
-def smoothed(X: np.ndarray) -> np.ndarray:
-    images = X.reshape(-1, 16, 16) + 1.0
-    sd = (0.0, 0.75, 0.75)
-    return gaussian_filter(images, sd, mode="constant").reshape(len(X), -1) - 1.0
 
 
 def one_versus_rest(
@@ -125,8 +118,8 @@ def predicted(model, Xt: np.ndarray, yt: np.ndarray) -> tuple[float, int]:
 
 
 def main() -> None:
-    usps = datasets.load("usps")
-    X, Xt = smoothed(usps.data_train), smoothed(usps.data_test)
+    usps = datasets.load("usps", smooth=True)
+    X, Xt = usps.data_train, usps.data_test
     y, yt = usps.target_train, usps.target_test
     KMPClassifier(max_support=10, selection=None, gamma=GAMMA).fit(X[:200], y[:200])
     one_versus_rest(X, y, Xt, yt)

@@ -41,6 +41,10 @@ NAMES = (
     "sklearn.Pipeline",
     "sklearn.StandardScaler",
     "sklearn.FunctionTransformer",
+    "sklearn.FeatureUnion",
+    "sklearn.PCA",
+    "sklearn.TransformedTargetRegressor",
+    "basics.Function",
     "dictionaries.Callables",
     "os.system",
     "builtins.eval",
@@ -59,6 +63,10 @@ VALUES = (
     1 << 31,
     1 << 62,
     1 << 70,
+    # Too large for a float, and too large for a text.
+    10**309,
+    -(10**400),
+    1 << 1100,
     0.5,
     -0.0,
     1e308,
@@ -92,10 +100,28 @@ VALUES = (
     {"type": "kernels.Polynomial", "degree": 10**9, "gamma": 1.0},
     {"type": "functions.Framer", "library": "os", "names": ["a", "b"]},
     {"type": "basics.NumberType", "name": "object"},
+    {"type": "basics.Function", "name": "log"},
+    {"type": "basics.Function", "name": "eval"},
+    {"type": "basics.Slice", "start": 1 << 70, "stop": None, "step": 0},
     {"type": "sklearn.Pipeline", "steps": [], "verbose": False},
 )
-NUMBERS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, -1.0, 1e18)
-WHOLES = (-1, 0, 1, 2, 1 << 31, 1 << 62, -(1 << 63))
+NUMBERS = (
+    *(np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, -0.0, -1.0, 1e18, 1e154),
+    2.0**63,
+)
+WHOLES = (
+    -1,
+    0,
+    1,
+    2,
+    1100,
+    -1100,
+    1 << 20,
+    1 << 31,
+    1 << 62,
+    (1 << 63) - 1,
+    -(1 << 63),
+)
 
 
 def repaired(content):

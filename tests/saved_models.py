@@ -6,10 +6,15 @@
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.compose import (
+    ColumnTransformer,
+    TransformedTargetRegressor,
+    make_column_selector,
+)
 from sklearn.datasets import make_blobs, make_moons
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -41,6 +46,7 @@ from pursuit import (
     ParzenWindows,
     SparseKernelCCA,
     SparseKernelPCA,
+    SubspaceOutlierDetector,
     dictionaries,
     kernels,
 )
@@ -192,6 +198,27 @@ def _scaled():
     return make_pipeline(SimpleImputer(), StandardScaler(), _kmp()).fit(X, y), X
 
 
+def _union():
+    X, y = waves()
+    parts = [
+        ("pca", make_pipeline(StandardScaler(), PCA(1, whiten=True))),
+        ("svd", TruncatedSVD(1, random_state=0)),
+        ("rest", "passthrough"),
+        ("none", "drop"),
+    ]
+    union = FeatureUnion(parts, transformer_weights={"svd": 2.0})
+    return make_pipeline(union, _kmp()).fit(X, y), X
+
+
+def _target(**parameters):
+    def make():
+        X, y = waves()
+        model = TransformedTargetRegressor(_kmp(), **parameters)
+        return model.fit(X, np.exp(y)), X
+
+    return make
+
+
 def _images():
     X, y = make_blobs(40, n_features=4, centers=2, random_state=0)
     tangents = ImageTangents((2, 2), kinds=["horizontal shift", "scaling"])
@@ -249,6 +276,9 @@ MODELS = {
     "selected": _selected,
     "every_scaler": _every_scaler,
     "scaled": _scaled,
+    "union": _union,
+    "scaled_target": _target(transformer=StandardScaler()),
+    "logarithm_of_target": _target(func=np.log, inverse_func=np.exp),
     "images": _images,
     "hknn": _of_classes(HKNNClassifier(5)),
     "cknn": _of_classes(CKNNClassifier(4)),
@@ -261,6 +291,7 @@ MODELS = {
     "smoother": _of_numbers(NadarayaWatson(gamma=2.0)),
     "centroids": _of_classes(KernelCentroidClassifier(gamma=2.0)),
     "components": _of_rows(SparseKernelPCA(4, gamma=1.0)),
+    "novelty": _of_rows(SubspaceOutlierDetector(SparseKernelPCA(4, gamma=1.0))),
     "views": _views,
     "metric": _of_classes(LearnedMetric("diagonal", n_rounds=1, max_support=5)),
 }

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from naming import named
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.ndimage import gaussian_filter
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
@@ -482,15 +481,9 @@ def test_false_alarms_among_new_rows(density):
 )
 def test_tables_13_3_and_13_4():
     """USPS: test errors 5.08 and 4.08 %, ANCLL; temperature makes them honest."""
-    usps = datasets.load("usps")
-
-    def smoothed(X):
-        images = X.reshape(-1, 16, 16) + 1.0
-        sd = (0.0, 0.75, 0.75)
-        return gaussian_filter(images, sd, mode="constant").reshape(len(X), -1)
-
-    X, y = smoothed(usps.data_train), usps.target_train
-    new, labels = smoothed(usps.data_test), usps.target_test
+    usps = datasets.load("usps", smooth=True)
+    X, y = usps.data_train, usps.target_train
+    new, labels = usps.data_test, usps.target_test
     settings = {
         "Parzen 0.8": ParzenWindows(0.8),
         "Parzen 1.0": ParzenWindows(1.0),

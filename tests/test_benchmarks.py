@@ -20,8 +20,10 @@ REDUCED = [
     ("bench_losses", "--small --only choice --sets ripley", "ripley"),
     ("bench_losses", "--small --only calibration --sets ripley", "ripley"),
     ("bench_defaults", "--sets ripley --splits 1", "ripley"),
+    ("bench_explain", "--rows 20 --features 4 --points 5 --others 1", None),
     ("bench_export", "--points 10 --rows 300 --repeats 1", None),
     ("bench_files", "200 --processes 1", None),
+    ("bench_novelty", "--seeds 1 --sets tables/heart", "tables/heart"),
     ("bench_reading", "--rows 2000 --trips 1 --only CSV", None),
     ("bench_round_trips", "--sets ripley --rows 60", "ripley"),
     ("bench_density", "--queries 20 --literal 1 --only product", "usps"),
@@ -52,7 +54,7 @@ def test_they_are_imported_and_found_by_make(run, name):
     "name, arguments, needs", REDUCED, ids=[f"{n} {a}" for n, a, _ in REDUCED]
 )
 def test_they_print_a_table(run, capsys, name, arguments, needs):
-    if needs and needs not in datasets.available():
+    if needs and needs not in {*datasets.available(), *datasets.tables()}:
         pytest.skip(f"data set {needs} not found: set PURSUIT_DATA")
     run(name, *arguments.split())
     header, *rows = capsys.readouterr().out.strip().splitlines()

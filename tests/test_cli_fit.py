@@ -139,6 +139,31 @@ def test_parquet_gives_the_same_file(csv, capsys):
         assert one.read() == other.read()
 
 
+def test_columns_of_parquet_that_cannot_be_read_are_left_out(csv, capsys):
+    pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+
+    frame = pd.read_csv(csv).assign(tags=[["a", "b"]] * 120, raw=[b"\x00"] * 120)
+    frame.to_parquet("houses.parquet")
+    words = ["fit", "houses.parquet", "--quiet", *FAST, "--target"]
+    assert run(capsys, *words, "price", "--ignore", "tags")[0] == 0
+    out, _ = succeed(capsys, "fit", "houses.parquet", *FAST, "--target", "price")
+    assert "left out  'tags': its type list<" in out
+    assert "'raw': its type binary is no number, date, word or truth value" in out
+    succeed(capsys, "predict", "houses.pursuit", "houses.parquet", "--quiet")
+    status, _, err = run(capsys, *words, "tags")
+    assert status == 2
+    assert "the target 'tags' cannot be read: its type list<" in err
+
+
+def test_numbers_that_differ_beyond_their_digits_are_told(capsys):
+    rows = [[str(10**20 + i), str(i), f"{i}.5"] for i in range(40, 0, -1)]
+    with open("t.csv", "w") as file:
+        file.write(text_of(["big", "x", "y"], rows))
+    out, _ = succeed(capsys, "fit", "t.csv", "--target", "y", *FAST)
+    assert "'big': it is the same in all rows, to the 15 digits that are read" in out
+
+
 def test_the_model_takes_frames_by_name(csv, capsys):
     pd = pytest.importorskip("pandas")
     succeed(capsys, "fit", csv, "--target", "price", "--ignore", "sold", *FAST)

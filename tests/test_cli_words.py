@@ -159,6 +159,40 @@ def test_files_that_are_replaced_are_called_so(table, capsys):
             assert line.endswith("; replaced the old file)") is expected
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "t.csv", "--target", "price", "-o", "t.csv"],
+        ["fit", "./t.csv", "--target", "price", "-o", "link.csv"],
+        ["predict", "t.pursuit", "t.csv", "-o", "t.csv"],
+        ["predict", "t.pursuit", "t.csv", "-o", "t.pursuit"],
+        ["report", "t.pursuit", "t.csv", "-o", "t.csv"],
+        ["export", "t.pursuit", "--to", "c", "-o", "./t.pursuit"],
+    ],
+)
+def test_what_is_read_is_never_replaced(words, table, capsys):
+    Path("t.pursuit").write_bytes(b"a model")
+    Path("link.csv").symlink_to("t.csv")
+    before = table.read_bytes()
+    status, _, err = run(capsys, *words)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "the command reads this file, and would replace it" in err
+    assert table.read_bytes() == before
+    assert Path("t.pursuit").read_bytes() == b"a model"
+
+
+@pytest.mark.parametrize(
+    "output, part",
+    [
+        ("no/m", "no/m: There is no folder no"),
+        (".", ".: this is a folder; name a file in it"),
+    ],
+)
+def test_where_to_write_is_checked_before_the_fit(output, part, capsys):
+    status, _, err = run(capsys, "fit", "absent.csv", "--target", "y", "-o", output)
+    assert (status, err) == (1, f"pursuit: error: {part}\n")
+
+
 def test_errors_name_the_file_that_was_asked_for(table, capsys, monkeypatch):
     succeed(capsys, "fit", "t.csv", "--target", "price", "--quiet", *FAST)
 

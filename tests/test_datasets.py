@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch
 
@@ -112,6 +113,43 @@ def test_ida_names(name):
     np.testing.assert_array_equal(datasets.load(f"ida_{name}").data, bunch.data)
     assert bunch.official_splits == (name != "thyroid")
     assert set(bunch.target) == {-1, 1}
+
+
+def test_smoothed_images_have_the_nearest_neighbor_of_the_papers():
+    raw = load_or_skip("usps")
+    smooth = datasets.load("usps", smooth=True)
+    # Table 11.1: 4.98 % for one neighbor, 5.63 % on the images as they are.
+    counts = []
+    for usps in (raw, smooth):
+        model = KNeighborsClassifier(1).fit(usps.data_train, usps.target_train)
+        wrong = model.predict(usps.data_test) != usps.target_test
+        counts.append(wrong.sum())
+    assert counts == [113, 100]
+    np.testing.assert_array_equal(
+        smooth.data[: len(smooth.data_train)], smooth.data_train
+    )
+    np.testing.assert_array_equal(smooth.target, raw.target)
+
+
+def test_smoothing_leaves_a_bare_background_and_spreads_a_point(folder):
+    X = np.full((2, 256), -1.0)
+    X[1, 16 * 8 + 8] = 1.0
+    half = {"X_train": X, "y_train": [0, 1], "X_test": X[:0], "y_test": []}
+    save(folder, "usps", **{key: np.array(value) for key, value in half.items()})
+    blank, point = datasets.load("usps", smooth=True).data.reshape(2, 16, 16)
+    np.testing.assert_array_equal(blank, -1.0)
+    assert (point + 1.0).sum() == pytest.approx(2.0)
+    # The kernel of a Gaussian of 0.75 pixel, cut at four deviations.
+    weights = np.exp(-0.5 * (np.arange(-3, 4) / 0.75) ** 2)
+    assert point[8, 8] + 1.0 == pytest.approx(2.0 / weights.sum() ** 2)
+
+
+@pytest.mark.parametrize("name", ["sonar", "tables/any", "mnist"])
+def test_other_sets_have_no_images_to_smooth(folder, name):
+    with pytest.raises(ValueError, match=f"smooth=True is for .*usps.*'{name}'"):
+        datasets.load(name, smooth=True)
+    with pytest.raises(ValueError, match="smooth='yes' must be True or False"):
+        datasets.load(name, smooth="yes")
 
 
 def test_splits_serve_as_cv():

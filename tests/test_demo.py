@@ -55,6 +55,19 @@ def test_the_table_is_aligned(quick):
     assert len({len(line) for line in lines}) == 1
 
 
+def test_the_headline_tells_what_a_tenth_of_the_points_can_do(quick):
+    comparisons, _ = quick
+    first, *lines = demo.headline(comparisons).splitlines()
+    assert "a tenth" in first
+    for comparison, line in zip(comparisons, lines, strict=True):
+        start, machine = comparison.start, comparison.machine
+        words = " ".join(line.split())
+        assert words.startswith(f"{comparison.task.name} {start.n_support} points ")
+        assert f"instead of {machine.n_support}, " in words
+        assert words.endswith(f"instead of {100 * machine.error:.1f} %")
+        assert f"{comparison.task.kind} {100 * start.error:.1f} %" in words
+
+
 def test_training_and_test_rows_are_apart(quick):
     comparisons, _ = quick
     for comparison in comparisons:

@@ -10,15 +10,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
-    [path for path in ROOT.glob("docs/*.md") if "```python" in path.read_text("utf-8")]
-    + [ROOT / "README.md"]
+    [
+        path
+        for path in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+        if "```python" in path.read_text("utf-8")
+    ]
 )
 NAMES = [path.stem for path in PAGES]
 # Each block of these pages can be copied by itself; elsewhere, one continues another.
 STAND_ALONE = ("components", "densities")
 PUBLIC = (
-    "bounds components dask datasets dictionaries export files functions kernels "
-    "losses neighbors report"
+    "bounds components dask datasets dictionaries export files functions inspection "
+    "kernels losses neighbors report"
 )
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 

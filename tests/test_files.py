@@ -18,17 +18,22 @@ import pytest
 from mutations import parts_of
 from saved_models import MODELS, answers, moons, people, waves
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
     PowerTransformer,
     QuantileTransformer,
+    RobustScaler,
     StandardScaler,
 )
 from sklearn.svm import SVC
@@ -298,15 +303,91 @@ def test_encoders(encoder):
         StandardScaler(with_std=False),
         SimpleImputer(strategy="constant", fill_value=3.0, add_indicator=True),
         SimpleImputer(missing_values=1.0),
+        MinMaxScaler(),
+        RobustScaler(),
+        FunctionTransformer(
+            np.log1p, np.expm1, check_inverse=False, feature_names_out="one-to-one"
+        ),
+        PCA(),
+        PCA(0.5, whiten=True),
+        TruncatedSVD(1, random_state=0),
+        FeatureUnion([("a", StandardScaler()), ("b", PCA(1))], n_jobs=1),
+        FeatureUnion([("a", MaxAbsScaler())], transformer_weights={"a": 3}),
     ],
     ids=repr,
 )
-def test_steps(step):
-    X = np.abs(waves()[0]) + 1.0
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_steps(step, dtype):
+    step = clone(step)
+    X = (np.abs(waves()[0]) + 1.0).astype(dtype)
     X[::5, 0] = 1.0
     loaded = loads(dumps(step.fit(X)))
     assert_same(step.transform(X), loaded.transform(X))
     assert_same(step.get_feature_names_out(), loaded.get_feature_names_out())
+
+
+def test_components_of_sparse_rows():
+    X = sparse.csr_array(np.where(np.abs(waves()[0]) > 1, waves()[0], 0.0))
+    svd = TruncatedSVD(1, random_state=0).fit(X)
+    assert_same(svd.transform(X), loads(dumps(svd)).transform(X))
+
+
+def test_what_principal_components_tell():
+    X, _ = waves()
+    model = PCA(1).fit(X)
+    loaded = loads(dumps(model))
+    assert_same(model.score_samples(X), loaded.score_samples(X))
+    assert_same(model.get_covariance(), loaded.get_covariance())
+    assert_same(model.inverse_transform(X[:, :1]), loaded.inverse_transform(X[:, :1]))
+
+
+@pytest.mark.parametrize(
+    "transformer",
+    [
+        None,
+        StandardScaler(),
+        PowerTransformer(),
+        QuantileTransformer(n_quantiles=9),
+        MaxAbsScaler(),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("n_outputs", [0, 1, 2])
+def test_transformed_targets(transformer, n_outputs):
+    X, y = waves()
+    y = np.c_[y, y**2][:, :n_outputs] if n_outputs else y
+    how = {"max_support": 3, "selection": None, "alpha": 1e-3, "gamma": 1.0}
+    model = TransformedTargetRegressor(
+        KMPRegressor("rbf", **how), transformer=transformer
+    )
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    loaded = loads(dumps(model.fit(frame, y)))
+    assert_same(model.predict(frame), loaded.predict(frame))
+    assert loaded.feature_names_in_.tolist() == ["a", "b"]
+    assert loaded.n_features_in_ == 2
+    assert_same(loaded.fit(frame, y).predict(frame), model.predict(frame))
+
+
+@pytest.mark.parametrize("model", [TransformedTargetRegressor(), PCA(2)], ids=repr)
+def test_parts_that_are_not_fitted(model):
+    assert str(loads(dumps(model))) == str(model)
+
+
+def test_a_union_keeps_its_output():
+    frame = pd.DataFrame(waves()[0], columns=["a", "b"])
+    union = FeatureUnion([("a", StandardScaler()), ("b", PCA(1))])
+    union.set_output(transform="pandas").fit(frame)
+    loaded = loads(dumps(union))
+    pd.testing.assert_frame_equal(loaded.transform(frame), union.transform(frame))
+
+
+@pytest.mark.parametrize("kind", [FeatureUnion, ColumnTransformer])
+def test_a_file_does_not_start_thousands_of_processes(kind):
+    step = StandardScaler()
+    parts = [("a", step, [0, 1])] if kind is ColumnTransformer else [("a", step)]
+    model = kind(parts).fit(waves()[0])
+    model.n_jobs = 100_000
+    assert loads(dumps(model)).n_jobs == os.cpu_count()
 
 
 @pytest.mark.parametrize("remainder", ["drop", "passthrough", StandardScaler()])
@@ -585,7 +666,7 @@ REFUSED = {
     r"KMPRegressor.parameters.dictionary cannot .* Callables": lambda: fitted(
         dictionary=dictionaries.Callables([double])
     ),
-    r"dictionary.transformer cannot .* 'double'": lambda: fitted(
+    r"dictionary.transformer.parameters.func cannot .* 'double'": lambda: fitted(
         dictionary=dictionaries.Transformed(FunctionTransformer(double).fit([[1.0]]))
     ),
     r"selection.scoring cannot .* '<lambda>'": lambda: KMPRegressor(
@@ -601,6 +682,14 @@ REFUSED = {
     r"random_state cannot .* Generator": lambda: KMPRegressor(
         random_state=np.random.default_rng(0)
     ),
+    r"GridSearchCV cannot .* a search, GridSearchCV: save its best_estimator_": (
+        lambda: GridSearchCV(fitted(), {"alpha": [1e-3]}, cv=2).fit(*waves(30))
+    ),
+    r"func cannot .* 'expit'": lambda: FunctionTransformer(expit),
+    r"func cannot .* 'add'": lambda: FunctionTransformer(np.add),
+    r"FunctionTransformer cannot .* kw_args": lambda: FunctionTransformer(
+        np.log, kw_args={"dtype": float}
+    ).fit([[1.0]]),
     r"dtype cannot .* the class MyLoss": lambda: KMPRegressor(dtype=MyLoss),
 }
 

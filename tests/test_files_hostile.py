@@ -10,6 +10,7 @@ import pytest
 from mutations import DIGITS, START, Mutator, outcome, packed, parts_of, repaired
 from saved_models import MODELS
 
+from pursuit import HKNNRegressor
 from pursuit.files import container, dumps, loads
 
 # A hundred thousand: benchmarks/bench_files.py.
@@ -307,6 +308,20 @@ def test_memory_is_at_most_twice_what_the_header_admits():
         tracemalloc.stop()
     np.testing.assert_array_equal(loaded.metric, points)
     assert peak < 1.5 * len(content)
+
+
+def test_a_search_takes_its_points_once_more():
+    X = np.random.default_rng(0).standard_normal((20_000, 20))
+    content = dumps(HKNNRegressor(5, 0.01).fit(X, X[:, 0]))
+    loads(content)  # names are loaded, loops compiled
+    tracemalloc.start()
+    try:
+        loaded = loads(content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert loaded.n_features_in_ == 20
+    assert peak < 2.2 * len(content)
 
 
 def test_arrays_that_are_named_often_are_one_array():

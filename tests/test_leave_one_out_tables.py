@@ -9,7 +9,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from pursuit import CKNNClassifier, HKNNClassifier
 from pursuit.neighbors import ImageTangents
-from pursuit.neighbors.leave_one_out import temperature
+from pursuit.neighbors.leave_one_out import Mistakes, temperature
 
 CLASSIFIERS = [HKNNClassifier, CKNNClassifier]
 
@@ -35,12 +35,43 @@ def test_table_is_leave_one_out(tangents, digits):
             )
             wrong += one.fit(X[rest], y[rest]).predict(X[i : i + 1])[0] != y[i]
         assert table.errors[j, k] == pytest.approx(wrong / 60)
-    best = table.errors.min()
     chosen = table.errors[
         np.flatnonzero(table.penalties == model.penalty_)[0],
         np.flatnonzero(table.n_neighbors == model.n_neighbors_)[0],
     ]
-    assert chosen == best
+    assert chosen == table.errors.min()
+
+
+def made_up(n_samples, **missed):
+    """Mistakes of a few settings, "penalty_number": the points that it misses."""
+    numbers, penalties = np.array([1, 5, 10, 15, 30]), np.array([0.0, 0.1, 1.0, 10.0])
+    is_wrong = np.ones((n_samples, len(penalties), len(numbers)), dtype=bool)
+    for place, points in missed.items():
+        j, k = map(int, place.removeprefix("at").split("_"))
+        is_wrong[:, j, k] = np.isin(np.arange(n_samples), points)
+    return Mistakes(numbers, penalties, is_wrong)
+
+
+@pytest.mark.parametrize(
+    "missed, chosen",
+    [
+        # Two fewer, of other points, are chance; four fewer of the same are not.
+        ({"at1_3": [0, 1, 2, 3, 4], "at0_1": [0, 5, 6]}, (1, 3)),
+        ({"at1_3": [0, 1, 2, 3, 4], "at0_1": [0]}, (0, 1)),
+        # Of equally good ones the nearest to the usual setting counts.
+        ({"at1_3": range(9), "at0_0": [], "at2_2": [], "at3_3": []}, (2, 2)),
+        ({"at1_3": range(9), "at3_3": [], "at2_4": []}, (2, 4)),
+        ({"at1_3": [0], "at0_0": [1], "at1_2": [2]}, (1, 3)),
+        ({}, (1, 3)),
+    ],
+)
+def test_the_usual_setting_stays_unless_another_is_clearly_better(missed, chosen):
+    assert made_up(50, **missed).choice(15, 0.1) == chosen
+
+
+def test_the_usual_setting_is_the_nearest_there_is():
+    assert made_up(50).choice(100, 0.12) == (1, 4)
+    assert made_up(50).choice(1, 0.0) == (0, 0)
 
 
 def test_table_does_not_shrink_with_the_memory(digits):
@@ -208,7 +239,9 @@ def test_doubling_the_rows_doubles_the_neighbors(one, two, digits):
     np.testing.assert_allclose(
         two.loo_table_.errors[0, 1 : 2 * n : 2], one.loo_table_.errors[0, :n], atol=0.01
     )
-    assert two.n_neighbors_ in (2 * one.n_neighbors_ - 1, 2 * one.n_neighbors_)
+    # The default, which stays in doubt, does not double.
+    one.set_params(n_neighbors=6).fit(X, y)
+    two.set_params(n_neighbors=12).fit(np.r_[X, X], np.r_[y, y])
     # The one point more that it counts is among twice as many.
     assert two.temperature_ == pytest.approx(one.temperature_, rel=0.15)
     assert two.score(Xt, yt) == pytest.approx(one.score(Xt, yt), abs=0.01)

@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from pursuit import HKNNClassifier, KMPClassifier, KMPRegressor, ParzenWindows, report
 from pursuit.dictionaries import Features, OneKernel
@@ -502,6 +502,26 @@ def test_frames_of_polars_searches_and_sparse_rows_have_reports(cases):
     thin = report.Report(search.best_estimator_, sparse.csr_array(X[N:]), y[N:])
     np.testing.assert_array_equal(thin.contents["rows"]["X"], dense["rows"]["X"])
     assert thin.contents["curve"] == dense["curve"]
+
+
+def test_pipelines_within_pipelines_have_reports():
+    X, y = plain_data(n_classes=2)
+    model = classifier(max_support=3)
+    flat = make_pipeline(StandardScaler(), MinMaxScaler(), model).fit(X[:N], y[:N])
+    inner = make_pipeline(MinMaxScaler(), model)
+    search = GridSearchCV(make_pipeline(inner), {"pipeline__memory": [None]}, cv=2)
+    nested = (
+        make_pipeline(StandardScaler(), inner),
+        make_pipeline(StandardScaler(), search),
+        Pipeline([("minmaxscaler", StandardScaler()), ("model", inner)]),
+    )
+    expected = report.Report(flat, X[N:], y[N:]).contents
+    for each in nested:
+        held = report.Report(each.fit(X[:N], y[:N]), X[N:], y[N:]).contents
+        assert held["curve"] == expected["curve"]
+        assert held["shares"] == expected["shares"]
+        values = each.decision_function(X[N:])[held["rows"]["numbers"]]
+        np.testing.assert_array_equal(held["rows"]["values"][:, 0], values)
 
 
 def test_recipe_makes_the_same_estimator(cases):

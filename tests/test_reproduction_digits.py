@@ -25,7 +25,7 @@ from reproduction.protocols import digit_images
 TINY = (150, 60, 60)
 
 
-def digits(name, seed=0):
+def digits(name, seed=0, smooth=False):
     """Scikit-learn's digits in the scale of USPS or MNIST."""
     X, y = load_digits(return_X_y=True)
     rows = np.random.default_rng(seed).permutation(len(y))[:500]
@@ -61,7 +61,7 @@ def other_test_rows(small, monkeypatch):
     """Afterwards, the training rows are the same and the test rows are not."""
 
     def change():
-        def changed(name):
+        def changed(name, **options):
             found = digits(name)
             rng = np.random.default_rng(1)
             found.data_test = rng.permuted(found.data_test, axis=0)

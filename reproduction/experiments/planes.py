@@ -22,7 +22,7 @@ CODE_VERSION = 1
 # wide enough for its atoms to be far from orthogonal, so that the variants differ.
 POINTS, NOISE, GAMMA, BASIC_STEPS = 40, 0.1, 0.25, 100
 HARD = 1e6  # C of a hard-margin machine
-VARIANTS = {"basic": "basic KMP", "back-fitting": "KMP back-fitting"}
+VARIANTS: dict[Any, str] = {"basic": "basic KMP", "back-fitting": "KMP back-fitting"}
 VARIANTS |= {"pre-fitting": "KMP pre-fitting"}
 
 

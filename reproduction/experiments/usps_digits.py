@@ -19,7 +19,6 @@ from pursuit.kernels import Gaussian
 from reproduction.experiment import Experiment, Report, Row, Task
 from reproduction.methods import rivals
 from reproduction.methods.pursuits import fit_pursuit
-from reproduction.protocols.digit_images import smoothed
 from reproduction.reporting import IN_ORDER, INSIDE, chance
 
 CODE_VERSION = 2
@@ -50,9 +49,9 @@ QUICK_ROWS = 1500
 
 
 def _digits(n_rows: int | None) -> tuple[np.ndarray, ...]:
-    usps = datasets.load("usps")
-    X, y = smoothed(usps.data_train)[:n_rows], usps.target_train[:n_rows]
-    return X, y, smoothed(usps.data_test), usps.target_test
+    usps = datasets.load("usps", smooth=True)
+    X, y = usps.data_train[:n_rows], usps.target_train[:n_rows]
+    return X, y, usps.data_test, usps.target_test
 
 
 def one_digit(digit: int, size: int, n_rows: int | None) -> dict[str, Any]:

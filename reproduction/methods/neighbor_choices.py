@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from pursuit._limits import Limits, budget
 from pursuit._threads import allowed_threads
-from pursuit.neighbors.leave_one_out import Table, error_table
+from pursuit.neighbors.leave_one_out import Table, mistakes
 from pursuit.neighbors.queries import Blocks, Reference
 from pursuit.neighbors.search import ClassSearch
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
@@ -44,7 +44,7 @@ def subspace_mistakes(
     search = ClassSearch(X, codes, len(classes))
     blocks = Blocks(Limits(budget(None), allowed_threads()))
     numbers = np.arange(1, min(most, search.largest) + 1)
-    return error_table(
+    missed = mistakes(
         shape,
         Reference(X, len(classes), search),
         Z,
@@ -54,6 +54,7 @@ def subspace_mistakes(
         numbers,
         blocks,
     )
+    return missed.table()
 
 
 def hyperplane_mistakes(

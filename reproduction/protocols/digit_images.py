@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 
 from pursuit import datasets
 
@@ -40,10 +39,12 @@ def parts(name: str, sizes: list[int]) -> Parts:
     the training file, test rows the first of the test file.
     """
     n_train, n_valid, n_test = sizes
-    data = datasets.load(name)
+    is_usps = name == "usps"
+    data = datasets.load(name, smooth=is_usps)
+    scale = 1.0 if is_usps else 255.0
     rows = np.r_[:n_train, len(data.data_train) - n_valid : len(data.data_train)]
-    X, y = _scaled(name, data.data_train[rows]), data.target_train[rows]
-    X_test = _scaled(name, data.data_test[:n_test])
+    X, y = data.data_train[rows] / scale, data.target_train[rows]
+    X_test = data.data_test[:n_test] / scale
     return Parts(
         X[:n_train],
         y[:n_train],
@@ -52,22 +53,6 @@ def parts(name: str, sizes: list[int]) -> Parts:
         X_test,
         data.target_test[:n_test],
     )
-
-
-def _scaled(name: str, X: np.ndarray) -> np.ndarray:
-    return smoothed(X) if name == "usps" else X / 255
-
-
-def smoothed(images: np.ndarray, background: float = -1.0) -> np.ndarray:
-    """Smooth square images, rows of pixels, by a Gaussian of 0.75 pixel.
-
-    USPS was smoothed like this for the experiments of chapters 9, 11 and 13; outside
-    the image there is background.
-    """
-    side = int(np.sqrt(images.shape[1]))
-    raised = images.reshape(-1, side, side) - background
-    blurred = gaussian_filter(raised, (0.0, 0.75, 0.75), mode="constant")
-    return blurred.reshape(images.shape) + background
 
 
 def percent(errors: int, n: int) -> float:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ParzenWindows,
         SparseKernelCCA,
         SparseKernelPCA,
+        SubspaceOutlierDetector,
     )
     from .files import load, save
     from .selection import (
@@ -53,6 +54,7 @@ __all__ = [
     "ParzenWindows",
     "SparseKernelCCA",
     "SparseKernelPCA",
+    "SubspaceOutlierDetector",
     "Validation",
     "__version__",
     "load",
@@ -79,6 +81,7 @@ _SUBMODULES = (
     "densities",
     "dictionaries",
     "estimators",
+    "explain",
     "export",
     "files",
     "functions",

@@ -11,6 +11,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
+from ._warnings import warn
+
 # Types of whole numbers.
 WHOLE = (int, np.integer)
 _FLAGS = (bool, np.bool_)
@@ -93,6 +95,20 @@ def whole_number(name: str, value: Any, least: int, words: tuple[Any, ...] = ())
     raise ValueError(
         f"{name}={value!r} must be a whole number of at least {least}{also}."
     )
+
+
+def neighbors_at_hand(n_neighbors: int, n_rows: float, what: str) -> int:
+    """Return the number of neighbors to use, with a warning if there are too few rows.
+
+    ``what`` describes the rows that can be neighbors.
+    """
+    if n_neighbors <= n_rows:
+        return n_neighbors
+    warn(
+        f"n_neighbors={n_neighbors} is more than {what}: all of them, {n_rows:g}, are "
+        "used instead. Lower n_neighbors, or fit more rows."
+    )
+    return int(n_rows)
 
 
 def thread_count(n_jobs: Any, default: int | None = None) -> int:

@@ -2,9 +2,10 @@
 
 :func:`run` fits both models to data sets that scikit-learn ships and prints their
 error, size and times. It does the same for the pursuit truncated to a tenth of the
-machine's points, which needs no other fit, and draws the error of every size on the
-pursuit's path. The error is one minus the score: the error rate or, in regression, the
-unexplained share of the variance.
+machine's points, which needs no other fit: that comes first, in a line for each data
+set. A picture shows the error of every size on the pursuit's path. The error is one
+minus the score: the error rate or, in regression, the unexplained share of the
+variance.
 """
 
 from __future__ import annotations
@@ -28,7 +29,17 @@ from sklearn.svm import SVC, SVR
 
 from pursuit import KMPClassifier, KMPRegressor
 
-__all__ = ["Comparison", "Measured", "Task", "compare", "draw", "run", "table", "tasks"]
+__all__ = [
+    "Comparison",
+    "Measured",
+    "Task",
+    "compare",
+    "draw",
+    "headline",
+    "run",
+    "table",
+    "tasks",
+]
 
 PICTURE = "pursuit-demo.png"
 QUICK_ROWS = 250
@@ -97,6 +108,8 @@ def run(output: Path, *, quick: bool = False) -> list[Comparison]:
     for task in tasks(quick=quick):
         _note(f"{task.name}: {len(task.y_train)} rows to learn from …")
         comparisons.append(compare(task))
+    print(headline(comparisons))
+    print()
     print(table(comparisons))
     print()
     print(_summary(comparisons))
@@ -150,25 +163,40 @@ def compare(task: Task) -> Comparison:
     )
 
 
+def headline(comparisons: Sequence[Comparison]) -> str:
+    """Return a line for each data set: what a tenth of the machine's points can do."""
+    lines = ["A tuned SVM, and a pursuit cut to a tenth of its points:"]
+    for each in comparisons:
+        lines.append(
+            f"  {each.task.name:<14}"
+            f"{each.start.n_support:>4} points instead of {each.machine.n_support:>4}, "
+            f"{each.task.kind:<20} {100 * each.start.error:>5.1f} % "
+            f"instead of {100 * each.machine.error:>5.1f} %"
+        )
+    return "\n".join(lines)
+
+
 def table(comparisons: Sequence[Comparison]) -> str:
     """Return the measurements as a table with aligned columns."""
-    rows = [("data set", "model", "test error", "support", "search+fit", "prediction")]
+    rows = [("data set", "model", "points", "test error", "prediction", "search+fit")]
     for comparison in comparisons:
-        for measured in (comparison.machine, comparison.pursuit, comparison.start):
+        machine = replace(
+            comparison.machine, model=f"{comparison.machine.model}, tuned"
+        )
+        for measured in (machine, comparison.pursuit, comparison.start):
             seconds = measured.fit_seconds
             rows.append(
                 (
                     comparison.task.name,
                     measured.model,
-                    f"{100 * measured.error:.2f} %",
                     f"{measured.n_support}",
-                    f"{seconds:.2f} s" if seconds else "no fit",
+                    f"{100 * measured.error:.2f} %",
                     f"{1000 * measured.predict_seconds:.2f} ms",
+                    f"{seconds:.2f} s" if seconds else "no fit",
                 )
             )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [_aligned(row, widths) for row in rows]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+    header, *lines = _lines(rows)
+    return "\n".join([header, "-" * len(header), *lines])
 
 
 def draw(comparisons: Sequence[Comparison], path: Path) -> None:
@@ -214,7 +242,7 @@ def _measure_start(pipeline: Pipeline, n: int, task: Task) -> Measured:
     """Measure a fitted pursuit truncated to ``n`` points, which needs no fit."""
     model = pipeline[-1].truncate(min(n, pipeline[-1].n_support_))
     start = Pipeline([("scale", pipeline[0]), ("start", model)])
-    return replace(_measure(start, 0.0, task), model="its first points")
+    return replace(_measure(start, 0.0, task), model="the same, cut")
 
 
 def _staged_errors(pipeline: Pipeline, task: Task) -> np.ndarray:
@@ -245,12 +273,16 @@ def _split(
     return X_train, X_test, y_train, y_test
 
 
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    words = [cell.ljust(width) for cell, width in zip(row[:2], widths, strict=False)]
-    numbers = [
-        cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)
+def _lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows with aligned columns: two of words, and then numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
     ]
-    return "  ".join(words + numbers)
 
 
 def _summary(comparisons: Sequence[Comparison]) -> str:

@@ -18,6 +18,7 @@ from ._parameters import (
     positive_number,
     probability,
 )
+from ._words import Auto, BoundKind
 from .bounds.paths import KINDS, BoundRule, default_kind
 
 __all__ = ["CrossValidation", "FixedSize", "LeaveOneOut", "MinimalBound", "Validation"]
@@ -43,7 +44,7 @@ class Selection(BaseEstimator):
     word: ClassVar[str | None]
     n_folds: Any = 10
     scoring: Any = None
-    tolerance: float | str = 0.0
+    tolerance: float | Auto = 0.0
     patience: int | None = None
 
     def check(self) -> None:
@@ -88,7 +89,7 @@ class CrossValidation(Selection):
         self,
         n_folds: Any = "auto",
         *,
-        tolerance: float | str = "auto",
+        tolerance: float | Auto = "auto",
         scoring: Any = None,
     ) -> None:
         self.n_folds = n_folds
@@ -124,7 +125,7 @@ class Validation(Selection):
         fraction: float = 0.2,
         *,
         patience: int | None = None,
-        tolerance: float | str = "auto",
+        tolerance: float | Auto = "auto",
         scoring: Any = None,
     ) -> None:
         self.fraction = fraction
@@ -162,7 +163,7 @@ class LeaveOneOut(Selection):
         self,
         patience: int | None = 5,
         *,
-        tolerance: float | str = 0.01,
+        tolerance: float | Auto = 0.01,
         n_folds: Any = "auto",
     ) -> None:
         self.patience = patience
@@ -197,7 +198,7 @@ class MinimalBound(Selection):
 
     def __init__(
         self,
-        kind: str = "auto",
+        kind: BoundKind | Auto = "auto",
         *,
         alpha: float | None = None,
         delta: float = 0.05,

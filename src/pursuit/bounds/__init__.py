@@ -13,12 +13,13 @@ of fitted models at every size.
 from ._bound import Bound, BoundCurve
 from .classes import finite_class, mdl, svm_leave_one_out
 from .regression import cca, vc
-from .subspaces import kpca_compression, kpca_curve, kpca_eigenvalues
+from .subspaces import false_alarms, kpca_compression, kpca_curve, kpca_eigenvalues
 
 __all__ = [
     "Bound",
     "BoundCurve",
     "cca",
+    "false_alarms",
     "finite_class",
     "kpca_compression",
     "kpca_curve",

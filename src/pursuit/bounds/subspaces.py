@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from math import e, inf, log, sqrt
+from math import e, inf, lgamma, log, sqrt
 
 import numpy as np
+from scipy.special import betaincinv
 
 from pursuit._parameters import positive_number, probability
 
@@ -73,6 +74,72 @@ def compression_penalty(
     nats = t * log(e * m / t) if t else 0.0
     nats += log(2 * m / delta)
     return sup * sqrt(nats / (2 * (m - t)))
+
+
+def false_alarms(
+    n_samples: int, n_chosen: int, n_alarms: int, *, delta: float = 0.05
+) -> Bound:
+    r"""Bound how often new rows are farther from a subspace than a training row is.
+
+    The largest rate ``p`` for which ``n_alarms`` or fewer among the other rows are not
+    too few,
+
+    .. math:: \Pr[\mathrm{Bin}(m - t - 1, p) \le e] \ge
+        \frac{\delta}{m (m - t) \binom{m}{t}}.
+
+    It is Theorem 2 of [1]_ for the indicator of an alarm: the ``t`` points and the row
+    that sets the threshold are the compression set, and the binomial tail itself takes
+    the place of Hoeffding's inequality.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number ``m`` of training rows.
+    n_chosen : int
+        Number ``t`` of points that span the subspace.
+    n_alarms : int
+        Number ``e`` of other training rows that are farther than the threshold.
+    delta : float
+        Probability with which the bound may fail.
+
+    Notes
+    -----
+    Assumes independent rows, and a kernel that was fixed before. It holds for all sizes
+    and thresholds at once, so that both may depend on the rows in any way.
+
+    References
+    ----------
+    .. [1] Z. Hussain and J. Shawe-Taylor, "Theory of matching pursuit", NIPS 21, 2008.
+    """
+    check_counts(n_samples=n_samples, n_chosen=n_chosen, n_alarms=n_alarms)
+    m, t, k = int(n_samples), int(n_chosen), int(n_alarms)
+    n_others = m - t - 1
+    if n_others < 0:
+        raise ValueError(f"n_chosen={t} must be less than n_samples={m}.")
+    check_share("n_alarms", k, "n_samples - n_chosen - 1", n_others)
+    nats = log(m) + log(m - t) - log(probability("delta", delta))
+    nats += lgamma(m + 1) - lgamma(t + 1) - lgamma(m - t + 1)
+    if k == n_others:
+        return Bound(1.0)
+    if not k:
+        # The quantile of the tail, which underflows where there are many nats.
+        return Bound(-np.expm1(-nats / n_others))
+    return Bound(1.0 - _least_miss(n_others, k, nats))
+
+
+def _least_miss(n: int, k: int, nats: float) -> float:
+    """Return the lowest q = 1 - p at which Bin(n, p) <= k has exp(-nats)."""
+    share = np.exp(-nats)
+    if share > 0:
+        return float(betaincinv(n - k, k + 1, share))
+    # Where the probability underflows: Chernoff's bound, which is not smaller.
+    low, high = 0.0, 1.0 - k / n
+    for _ in range(200):
+        q = 0.5 * (low + high)
+        kept, alarms = (n - k) / n, k / n
+        divergence = kept * log(kept / q) + alarms * log(alarms / (1.0 - q))
+        low, high = (q, high) if n * divergence > nats else (low, q)
+    return low
 
 
 def kpca_eigenvalues(

@@ -92,6 +92,11 @@ def found(name: str, source: Source, what: str = "column") -> str:
     for each in source.names:
         if each.split() == name.split():
             return each
+    if name in source.unreadable:
+        raise TableError(
+            f"{source.path}: the {what} {shown(name)} cannot be read: "
+            f"{source.unreadable[name]}"
+        )
     folded = {each.casefold(): each for each in source.names}
     near = get_close_matches(name.casefold(), folded, n=1)
     if near:

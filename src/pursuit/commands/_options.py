@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pursuit._user_errors import UsageError
+from pursuit._user_errors import CommandError, UsageError
 
 if TYPE_CHECKING:
     from pursuit.tables import Notation, Source, Usual
 
 __all__ = [
     "add_table_options",
+    "check_output",
     "count",
     "count_from_0",
     "notation_of",
@@ -87,6 +89,25 @@ def notation_of(args: argparse.Namespace, usual: Notation | None = None) -> Nota
             "--decimal"
         )
     return Notation(decimal, thousands, args.dates or usual.dates)
+
+
+def check_output(output: Path | None, *inputs: str | Path) -> None:
+    """Raise if a file cannot be written, before the work is done for it.
+
+    Nor may it replace what the command reads.
+    """
+    if output is None or str(output) == "-":
+        return
+    if output.is_dir():
+        raise CommandError(f"{output}: this is a folder; name a file in it")
+    if not output.parent.is_dir():
+        raise CommandError(f"{output}: There is no folder {output.parent}")
+    for each in map(Path, inputs):
+        if output.exists() and each.exists() and output.samefile(each):
+            raise UsageError(
+                f"-o {output}: the command reads this file, and would replace it; name "
+                "another"
+            )
 
 
 def usual_of(args: argparse.Namespace) -> Usual:

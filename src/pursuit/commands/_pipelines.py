@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from pursuit import KMPClassifier, KMPRegressor
 from pursuit._limits import budget
+from pursuit._words import Auto, ClassLoss, KernelName, NumberLoss
 from pursuit.tables import Field, Kind
 from pursuit.tables.columns import MAX_WORDS
 
@@ -54,8 +55,8 @@ class Settings:
         Whether to fit once more, to all rows, after the error is known.
     """
 
-    kernel: str = "auto"
-    loss: str = "auto"
+    kernel: KernelName | Auto = "auto"
+    loss: ClassLoss | NumberLoss | Auto = "auto"
     max_support: int | None = None
     random_state: int = 0
     max_memory: str | None = None
@@ -99,7 +100,7 @@ def new_pipeline(
     """
     # A learned metric makes up for units; a kernel by name does not.
     scale = [] if settings.kernel == "auto" else [(SCALE, StandardScaler())]
-    kind = KMPClassifier if is_class else KMPRegressor
+    kind: Any = KMPClassifier if is_class else KMPRegressor
     model = kind(
         settings.kernel,
         loss=settings.loss,

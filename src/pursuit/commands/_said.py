@@ -35,7 +35,7 @@ def said(
         ("table", _sizes(source, scan)),
         *(("", text) for text in _kinds(scan, trained.fields)),
         *(("", text) for text in _missing(scan, trained.fields)),
-        *(("left out", text) for text in _left_out(source, columns, trained)),
+        *(("left out", text) for text in _left_out(source, scan, columns, trained)),
         ("target", _target(scan, columns)),
         *(("rows", text) for text in _rows(scan, columns, data, trained)),
         ("model", _model(trained)),
@@ -49,14 +49,18 @@ def error_text(measured: Measured) -> str:
     """Return what an error says, beside that of the constant."""
     if measured.is_class:
         return (
-            f"{percent(measured.error)} of {measured.n_rows} rows held out are "
+            f"{percent(measured.error)} of {_held_out(measured)} are "
             f"classified wrongly; {percent(measured.baseline)} if all are called "
             f"{shown(measured.constant)}"
         )
     return (
-        f"{measured.error:.4g} (root mean square on {measured.n_rows} rows held out); "
+        f"{measured.error:.4g} (root mean square on {_held_out(measured)}); "
         f"{measured.baseline:.4g} if all are predicted as the mean, {measured.constant}"
     )
+
+
+def _held_out(measured: Measured) -> str:
+    return f"{counted(measured.n_rows, 'row')} held out"
 
 
 def kernel_text(model: Any) -> str:
@@ -110,9 +114,15 @@ def _missing(scan: Scan, fields: Sequence[Field]) -> list[str]:
     return told
 
 
-def _left_out(source: Source, columns: Columns, trained: Trained) -> list[str]:
-    told = [f"{shown(name)}: {why}" for name, why in columns.left_out]
-    told += [f"{shown(name)}: it is the same in all rows" for name in trained.constant]
+def _left_out(
+    source: Source, scan: Scan, columns: Columns, trained: Trained
+) -> list[str]:
+    left_out = [*columns.left_out, *source.unreadable.items()]
+    told = [f"{shown(name)}: {why}" for name, why in left_out]
+    for name in trained.constant:
+        told.append(f"{shown(name)}: it is the same in all rows")
+        if max(map(abs, scan.columns[name].values), default=0) >= 2**53:
+            told[-1] += ", to the 15 digits that are read; --category keeps all"
     if source.unnamed:
         told.append(counted(source.unnamed, "column") + " without a name")
     return told

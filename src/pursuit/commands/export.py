@@ -13,7 +13,7 @@ from typing import Any
 from pursuit._user_errors import CommandError, UsageError
 from pursuit._writing import write_whole
 
-from ._options import count
+from ._options import check_output, count
 from ._talk import counted, lines, size, told_warnings, written
 from ._translations import in_command_words
 
@@ -85,6 +85,8 @@ def run(args: argparse.Namespace) -> None:
     if args.number is not None and args.number not in language.numbers:
         known = " or ".join(language.numbers)
         raise UsageError(f"--number {args.number}: --to {args.to} has {known}")
+    path = args.output or Path(args.model.stem + language.suffix)
+    check_output(path, args.model)
     model, _ = _model_files.load(args.model)
     if args.points is not None:
         model = of_size(model, args.points)
@@ -105,7 +107,6 @@ def run(args: argparse.Namespace) -> None:
     if str(args.output) == "-":
         sys.stdout.buffer.write(content)
         return
-    path = args.output or Path(args.model.stem + language.suffix)
     is_new = not path.is_file()
     write_whole(path, content)
     if not args.quiet:

@@ -132,12 +132,14 @@ def run(args: argparse.Namespace) -> None:
 
     from ._columns import chosen_columns
     from ._notations import check_notation, tell_doubts
-    from ._options import notation_of, opened, usual_of
+    from ._options import check_output, notation_of, opened, usual_of
     from ._pipelines import importances
     from ._said import said
     from ._training import read, train
 
     settings, notation = _settings(args), notation_of(args)
+    path = args.output or _default_path(args.data)
+    check_output(path, args.data)
     source = opened(args)
     choices = _choices(source, notation, args)
     scan = _scanned(source, notation, args)
@@ -149,7 +151,6 @@ def run(args: argparse.Namespace) -> None:
     tell_doubts(source, numbers, notation, quiet=args.quiet)
     data = read(source, scan, columns, settings, notation=notation, quiet=args.quiet)
     trained, data = train(data, columns, settings, quiet=args.quiet)
-    path = args.output or _default_path(args.data)
     shares = importances(trained.pipeline, trained.fields)
     is_new = not path.is_file()
     _save(path, trained, columns, data, shares, notation, usual_of(args))
@@ -204,7 +205,11 @@ def _choices(source: Source, notation: Notation, args: argparse.Namespace) -> Ch
     return Choices(
         named("--target", args.target, source),
         args.task,
-        tuple(named("--ignore", name, source) for name in args.ignore),
+        tuple(
+            named("--ignore", name, source)
+            for name in args.ignore
+            if name not in source.unreadable
+        ),
         tuple(named("--category", name, source) for name in args.category),
         tuple(named("--number", name, source) for name in args.number),
         None if weights is None else named("--weights", weights, source),

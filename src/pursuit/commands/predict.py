@@ -66,8 +66,9 @@ def run(args: argparse.Namespace) -> None:
     """Predict a table, block by block."""
     from . import _model_files
     from ._columns import found
-    from ._options import notation_of, opened
+    from ._options import check_output, notation_of, opened
 
+    check_output(args.output, args.model, args.data)
     model, recipe = _model_files.load(args.model)
     notation = notation_of(args, recipe.notation)
     source = opened(args, recipe.usual)

@@ -49,11 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Write the page."""
     from . import _model_files
-    from ._options import opened
+    from ._options import check_output, opened
 
+    path = args.output or Path(args.model.stem + ".html")
+    check_output(path, args.model, args.data)
     model, recipe = _model_files.load(args.model)
     source = opened(args, recipe.usual)
-    path = args.output or Path(args.model.stem + ".html")
     read, n_rows = _read(source, recipe, args)
     judged, rows = _judged(model, recipe, read, n_rows)
     if len(read) < n_rows:

@@ -28,6 +28,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
+from pursuit._parameters import check_flag
+
 from . import _openml
 from ._bunches import bunch
 from ._catalogue import SETS, TABLES, Set, table
@@ -59,6 +61,9 @@ __all__ = [
     "spiral_log_density",
     "tables",
 ]
+
+# Sets of images that can be smoothed.
+_IMAGES = [name for name, known in SETS.items() if known.background is not None]
 
 _DAMAGE = (
     OSError,
@@ -103,7 +108,7 @@ def folders() -> list[Path]:
     return [Path(os.path.expanduser(place)) for place in places if place]
 
 
-def load(name: str, *, one_hot: bool = True) -> Bunch:
+def load(name: str, *, one_hot: bool = True, smooth: bool = False) -> Bunch:
     """Load a data set from its local file, fetching it first if needed.
 
     Parameters
@@ -114,6 +119,10 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
         Encoding of the categorical columns of ``mushrooms`` and ``adult``: one 0/1
         column per category, or (False) one column of codes into ``categories``. A
         missing value is the category ``?``. Other sets are not affected.
+    smooth : bool, default=False
+        Whether to smooth the images of ``usps`` by a Gaussian filter (standard
+        deviation 0.75 pixel, background outside), as for the experiments of the papers
+        and most of the figures of this library on USPS.
 
     Returns
     -------
@@ -136,18 +145,25 @@ def load(name: str, *, one_hot: bool = True) -> Bunch:
     Raises
     ------
     ValueError
-        If the name is unknown.
+        If the name is unknown, or if `smooth` is True for a set without such images.
     FileNotFoundError
         If the file is in none of the folders and cannot be fetched.
     OSError
         If the file exists but is damaged: torn, with other arrays, or with values that
         are not finite in a set that has no missing ones.
     """
-    known, path = _known(name), locate(name)
+    known = _known(name)
+    check_flag("smooth", smooth)
+    if smooth and known.background is None:
+        raise ValueError(
+            f"smooth={smooth!r} is for the images of {', '.join(_IMAGES)}: load "
+            f"{name!r} with smooth=False."
+        )
+    path = locate(name)
     try:
         _openml.check_digest(path)
         with _archive(path) as arrays:
-            return bunch(known, arrays, one_hot)
+            return bunch(known, arrays, one_hot, smooth)
     except _DAMAGE as error:
         raise OSError(
             f"{path} is not a sound copy of the {name!r} data "

@@ -9,10 +9,11 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from ._catalogue import Set
+from ._images import smoothed
 from ._layouts import Arrays, Fields, column_names
 
 
-def bunch(known: Set, arrays: Arrays, one_hot: bool) -> Bunch:
+def bunch(known: Set, arrays: Arrays, one_hot: bool, smooth: bool) -> Bunch:
     """Return the result of :func:`pursuit.datasets.load` from the file's arrays."""
     fields = {"splits": [], **known.layout(arrays)}
     if "codes" in fields:
@@ -22,6 +23,8 @@ def bunch(known: Set, arrays: Arrays, one_hot: bool) -> Bunch:
     if data.ndim != 2 or not 0 < data.shape[0] == len(fields["target"]):
         raise ValueError(f"data {data.shape}, target {fields['target'].shape}")
     _check_finite(known, data, fields["target"])
+    if smooth and known.background is not None:
+        data = fields["data"] = smoothed(data, known.background)
     if "y_train" in arrays:
         fields |= _parts(len(arrays["y_train"]), data, fields["target"])
     fields.setdefault("feature_names", column_names(arrays, "feature", data.shape[1]))

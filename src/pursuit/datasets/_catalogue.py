@@ -37,6 +37,8 @@ class Set:
         Arrays that are passed on unchanged.
     has_gaps : bool
         Whether some values are missing by nature: NaN.
+    background : float or None
+        Value of the pixels around the images that can be smoothed.
     """
 
     file: str
@@ -45,6 +47,7 @@ class Set:
     dtype: type = np.float64
     extras: tuple[str, ...] = ()
     has_gaps: bool = False
+    background: float | None = None
 
 
 def _ida(name: str, about: str, splits: str = "1 to 10 of the original 100") -> Set:
@@ -156,6 +159,7 @@ SETS = {
         "USPS ZIP-code digits (zip.train, zip.test of the book The Elements of "
         "Statistical Learning), 7291 + 2007 images of 16 x 16 pixels in [-1, 1].",
         joined,
+        background=-1.0,
     ),
     "waveform": _ida("waveform", "Waveform, 5000 rows."),
     "wisconsin": Set(

@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING
 from pursuit._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .components import SparseKernelCCA, SparseKernelPCA
+    from .components import (
+        SparseKernelCCA,
+        SparseKernelPCA,
+        SubspaceOutlierDetector,
+    )
     from .densities import (
         DensityClassifier,
         DensityOutlierDetector,
@@ -20,7 +24,11 @@ if TYPE_CHECKING:
     from .neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
 
 _FAMILIES = {
-    "components": ("SparseKernelCCA", "SparseKernelPCA"),
+    "components": (
+        "SparseKernelCCA",
+        "SparseKernelPCA",
+        "SubspaceOutlierDetector",
+    ),
     "densities": (
         "DensityClassifier",
         "DensityOutlierDetector",
@@ -51,6 +59,7 @@ __all__ = [
     "ParzenWindows",
     "SparseKernelCCA",
     "SparseKernelPCA",
+    "SubspaceOutlierDetector",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _FAMILIES)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from pursuit._parameters import check_choice, is_whole
+from pursuit._words import KernelFunction, KernelName, MetricWord, Task
 from pursuit.gradients import column_scales
 from pursuit.kernels import InMetric, Kernel
 from pursuit.kernels.metric import mapped
@@ -94,10 +95,10 @@ class LearnedMetric(OnnxConvertible, TransformerMixin, Saved, BaseEstimator):
 
     def __init__(
         self,
-        shape: str = "best",
+        shape: MetricWord = "best",
         *,
-        kernel: Any = "rbf",
-        task: str = "auto",
+        kernel: KernelName | KernelFunction = "rbf",
+        task: Task = "auto",
         n_rounds: int = 6,
         n_components: int | None = None,
         max_support: int | float | None = None,

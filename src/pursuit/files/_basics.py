@@ -15,6 +15,34 @@ from .tree import Fields, Record, RefusalError
 __all__ = ["RECORDS", "check_rows", "is_labels"]
 
 _NUMBERS = ("float64", "float32", "int64", "int32", "uint8", "bool", "object", "number")
+# Functions of one number, by their names in NumPy.
+_FUNCTIONS = (
+    "absolute",
+    "arcsinh",
+    "arctan",
+    "cbrt",
+    "ceil",
+    "cos",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "negative",
+    "positive",
+    "reciprocal",
+    "rint",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+)
 # More columns than any model has, few enough for the indices of sparse rows.
 _MOST = 1 << 31
 
@@ -127,7 +155,7 @@ def check_rows(fields: Fields, key: str, *shape: str | int) -> Any:
     return value
 
 
-# -- types of numbers, random numbers ----------------------------------------------
+# -- types of numbers, functions, random numbers -----------------------------------
 
 
 def _make_type(fields: Fields) -> Any:
@@ -142,6 +170,17 @@ def _take_type(kind: type) -> Mapping[str, Any]:
     if not is_known or kind.__name__ not in (*_NUMBERS, "float", "int"):
         raise RefusalError(f"it is the class {kind.__name__}")
     return {"name": kind.__name__}
+
+
+def _take_function(function: np.ufunc) -> Mapping[str, Any]:
+    name = function.__name__
+    if name not in _FUNCTIONS or getattr(np, name) is not function:
+        raise RefusalError(f"it is the function {name!r}")
+    return {"name": name}
+
+
+def _make_function(fields: Fields) -> Any:
+    return getattr(np, fields.word("name", *_FUNCTIONS))
 
 
 def _take_state(state: np.random.RandomState) -> Mapping[str, Any]:
@@ -191,6 +230,7 @@ RECORDS = (
         _make_slice,
     ),
     Record("basics.NumberType", type, _take_type, _make_type),
+    Record("basics.Function", np.ufunc, _take_function, _make_function),
     Record("basics.RandomState", np.random.RandomState, _take_state, _make_state),
     *(
         component("splitters", getattr(model_selection, name))

@@ -10,7 +10,14 @@ import numpy as np
 from ._components import parameters_of, restored
 from .tree import Fields, Names, Record
 
-__all__ = ["estimator", "read_classes", "read_columns", "taken"]
+__all__ = [
+    "estimator",
+    "read_classes",
+    "read_columns",
+    "read_output",
+    "take_output",
+    "taken",
+]
 
 # Named attributes of a fitted estimator: what `take` returns, and what `make` restores.
 Attributes = dict[str, Any]
@@ -44,15 +51,11 @@ def estimator(
     def take_all(model: Any) -> Mapping[str, Any]:
         fitted = Names({**_columns(model), **take(model)}) if is_fitted(model) else None
         parts = {"parameters": parameters(model), "fitted": fitted}
-        # What set_output was asked for.
-        output = vars(model).get("_sklearn_output_config", {}).get("transform")
-        return parts if output is None else {**parts, "output": output}
+        return {**parts, **take_output(model)}
 
     def make_all(fields: Fields) -> Any:
         model = restored(kind, fields.names("parameters"), name)
-        if fields.has("output"):
-            output = fields.word("output", "default", "pandas", "polars")
-            model._sklearn_output_config = {"transform": output}
+        read_output(model, fields)
         if not fields.has("fitted"):
             return model
         inner = Fields(name, fields.names("fitted"))
@@ -64,6 +67,19 @@ def estimator(
         return model
 
     return Record(name, kind, take_all, make_all)
+
+
+def take_output(model: Any) -> Attributes:
+    """Return what set_output was asked for, if it was."""
+    output = vars(model).get("_sklearn_output_config", {}).get("transform")
+    return {} if output is None else {"output": output}
+
+
+def read_output(model: Any, fields: Fields) -> None:
+    """Ask a model for the output that its file names."""
+    if fields.has("output"):
+        output = fields.word("output", "default", "pandas", "polars")
+        model._sklearn_output_config = {"transform": output}
 
 
 def _columns(model: Any) -> Attributes:

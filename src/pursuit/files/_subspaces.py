@@ -9,7 +9,11 @@ import numpy as np
 
 from pursuit.components.pairs import PairedPath
 from pursuit.components.subspaces import Projection, SubspacePath
-from pursuit.estimators.components import SparseKernelCCA, SparseKernelPCA
+from pursuit.estimators.components import (
+    SparseKernelCCA,
+    SparseKernelPCA,
+    SubspaceOutlierDetector,
+)
 from pursuit.estimators.components._views import SecondView, fitted_views
 from pursuit.estimators.kmp import KMPClassifier, KMPRegressor
 from pursuit.estimators.metric import LearnedMetric
@@ -193,6 +197,32 @@ def _second(fields: Fields, n_components: int, n_features: int) -> SecondView:
     return second
 
 
+def _take_outliers(model: Any) -> Mapping[str, Any]:
+    return {
+        "subspace": model.subspace_,
+        "offset": float(model.offset_),
+        "certified_rate": float(model.certified_rate_),
+        "calibration": model._calibration,
+    }
+
+
+def _make_outliers(model: Any, fields: Fields) -> Attributes:
+    subspace = fields.only("subspace", SparseKernelPCA)
+    if subspace._kernel is None or subspace.n_features_in_ != model.n_features_in_:
+        raise fields.error("subspace", "must be one of points of these features")
+    calibration = None
+    if fields.has("calibration"):
+        calibration = fields.array("calibration", "f", "n")
+    return {
+        "subspace_": subspace,
+        "support_vectors_": subspace.support_vectors_,
+        "n_support_": subspace.n_support_,
+        "offset_": fields.number("offset"),
+        "certified_rate_": fields.number("certified_rate"),
+        "_calibration": calibration,
+    }
+
+
 def _take_metric(model: Any) -> Mapping[str, Any]:
     return {"model": model.model_, "factor": model.factor_}
 
@@ -219,5 +249,12 @@ RECORDS = (
     Record("subspaces.PairedPath", PairedPath, _take_pair, _make_pair),
     estimator("subspaces", SparseKernelPCA, _take_pca, _make_pca, _has("components_")),
     estimator("subspaces", SparseKernelCCA, _take_cca, _make_cca, _has("x_weights_")),
+    estimator(
+        "subspaces",
+        SubspaceOutlierDetector,
+        _take_outliers,
+        _make_outliers,
+        _has("offset_"),
+    ),
     estimator("subspaces", LearnedMetric, _take_metric, _make_metric, _has("factor_")),
 )

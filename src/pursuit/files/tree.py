@@ -153,6 +153,8 @@ def _told(value: Any) -> str:
     name = getattr(value, "__name__", None)
     if isinstance(value, type):
         return f"it is the class {name}"
+    if hasattr(value, "best_estimator_"):
+        return f"it is a search, {kind.__name__}: save its best_estimator_"
     if callable(value) and name is not None:
         return f"it is the function {name!r}"
     if isinstance(value, np.ndarray):

@@ -14,7 +14,7 @@ from .neighborhoods import Find
 from .queries import Blocks, Reference
 from .subspaces import Hulls, Hyperplanes
 
-__all__ = ["Table", "error_table", "squared_error_table", "temperature"]
+__all__ = ["Mistakes", "Table", "mistakes", "squared_error_table", "temperature"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,55 @@ class Table:
         return j, k
 
 
-def error_table(
+@dataclass(frozen=True)
+class Mistakes:
+    """Which left-out points each setting of a classifier misses.
+
+    Attributes
+    ----------
+    n_neighbors : ndarray of shape (K,)
+        Numbers of neighbors compared.
+    penalties : ndarray of shape (L,)
+        Penalties compared.
+    is_wrong : ndarray of bool, shape (n, L, K)
+        Whether a point is given to another class.
+    """
+
+    n_neighbors: np.ndarray
+    penalties: np.ndarray
+    is_wrong: np.ndarray
+
+    def table(self) -> Table:
+        """Return the error rates."""
+        rates = self.is_wrong.mean(axis=0)
+        return Table(self.n_neighbors, self.penalties, rates, len(self.is_wrong))
+
+    def choice(self, n_neighbors: int, penalty: float) -> tuple[int, int]:
+        """Return the indices (penalty, neighbors) of the setting to take.
+
+        The usual setting, the one nearest to ``n_neighbors`` and ``penalty``, stays
+        unless the best one beats it by a standard error of their difference: the errors
+        of good settings differ by chance only, and the least of many is too low. Of
+        equally good ones the nearest to the usual one counts, a factor of 2 in the
+        number of neighbors as much as one step in the penalties.
+        """
+        steps = np.log2(self.n_neighbors / n_neighbors)
+        usual = (
+            int(np.argmin(np.abs(self.penalties - penalty))),
+            int(np.argmin(np.abs(steps))),
+        )
+        counts = self.is_wrong.sum(axis=0)
+        ties = np.argwhere(counts == counts.min())
+        away = (ties[:, 0] - usual[0]) ** 2 + steps[ties[:, 1]] ** 2
+        j, k = ties[np.argmin(away)].tolist()
+        gain = np.subtract(
+            self.is_wrong[:, *usual], self.is_wrong[:, j, k], dtype=np.float64
+        )
+        is_clear = gain.sum() > gain.std() * np.sqrt(len(gain))
+        return (j, k) if is_clear else usual
+
+
+def mistakes(
     shape: Hyperplanes | Hulls,
     reference: Reference,
     X: np.ndarray,
@@ -58,8 +106,8 @@ def error_table(
     penalties: np.ndarray,
     numbers: np.ndarray,
     blocks: Blocks,
-) -> Table:
-    """Return the leave-one-out errors of a classifier.
+) -> Mistakes:
+    """Return the leave-one-out mistakes of a classifier.
 
     The cost is one search and, for each penalty, one factor per neighborhood.
 
@@ -75,15 +123,15 @@ def error_table(
         What is compared, numbers of neighbors in ascending order.
     blocks : Blocks
     """
-    wrong = np.zeros((len(penalties), len(numbers)))
+    is_wrong = np.empty((len(X), len(penalties), len(numbers)), dtype=bool)
     most = int(numbers[-1])
     # The distances, their scores, and what decides between equal ones.
     more = 8 * 8 * reference.n_classes * len(penalties) * most
     for rows, query in blocks.of(reference, X, find, most, more):
         squared = shape.paths(query, penalties, numbers)
         chosen = winners(np.sqrt(squared), query.hoods)
-        wrong += (chosen != codes[rows, None, None]).sum(axis=0)
-    return Table(numbers, penalties, wrong / len(X), len(X))
+        is_wrong[rows] = chosen != codes[rows, None, None]
+    return Mistakes(numbers, penalties, is_wrong)
 
 
 def squared_error_table(
@@ -98,7 +146,7 @@ def squared_error_table(
     """Return the leave-one-out errors of targets rebuilt from those of neighbors.
 
     Errors are relative to the variance of the model's values. Parameters as in
-    `error_table`; ``Y`` (n, T) are the targets of the points.
+    `mistakes`; ``Y`` (n, T) are the targets of the points.
     """
     # The deviation of a constant output is round-off.
     is_constant = np.ptp(model.values, axis=0) == 0

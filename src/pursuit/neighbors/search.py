@@ -54,12 +54,19 @@ class ClassSearch:
         self._origin = None
         if search is None:
             self._origin = R.mean(axis=0, dtype=np.float64).astype(R.dtype)
-        self._indexes = [_index(search, self._moved(R[rows])) for rows in self._members]
+        self._indexes = [_index(search, self._part(rows)) for rows in self._members]
 
     @property
     def largest(self) -> int:
         """The number of points in the largest class."""
         return max(len(rows) for rows in self._members)
+
+    def _part(self, rows: np.ndarray) -> np.ndarray:
+        """Return some reference points, moved in place: they may be large."""
+        part = self._points[rows]
+        if self._origin is not None:
+            part -= self._origin
+        return part
 
     def _moved(self, X: np.ndarray) -> np.ndarray:
         return X if self._origin is None else X - self._origin

@@ -27,6 +27,7 @@ from .stages import (
     path_formula,
     shown_sizes,
     stages,
+    without_nesting,
 )
 
 __all__ = ["Options", "contents"]
@@ -110,13 +111,13 @@ def contents(model: Any, X: Any, y: Any, options: Options) -> dict[str, Any]:
 
 def _reportable(model: Any) -> Any:
     """Return the model or pipeline; raise an error that says what has a report."""
-    model = getattr(model, "best_estimator_", model)
+    model = without_nesting(model)
     last = last_step(model)
     if not hasattr(last, "staged_predict") or not hasattr(last, "truncate"):
         raise UnsupportedError(
             f"There is no report of {type(last).__name__}: its page would have to run "
             "the model. KMPClassifier and KMPRegressor have one, and pipelines and "
-            "searches that end in one."
+            "searches that end in one, also within each other."
         )
     return model
 

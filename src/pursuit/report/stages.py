@@ -20,6 +20,7 @@ __all__ = [
     "path_formula",
     "shown_sizes",
     "stages",
+    "without_nesting",
 ]
 
 # Sizes up to this one are all shown; from there on, each is larger by a factor.
@@ -55,6 +56,20 @@ class Stage:
 def last_step(model: Any) -> Any:
     """Return the model of a pipeline, or the model itself."""
     return model[-1] if isinstance(model, Pipeline) else model
+
+
+def without_nesting(model: Any) -> Any:
+    """Return a model with one pipeline for those that end in others, or in searches."""
+    model = getattr(model, "best_estimator_", model)
+    if not isinstance(model, Pipeline):
+        return model
+    *before, (name, last) = model.steps
+    inner = without_nesting(last)
+    if not isinstance(inner, Pipeline):
+        return model if inner is last else Pipeline([*before, (name, inner)])
+    taken = {outer for outer, _ in before}
+    inside = [(f"{name} {n}" if n in taken else n, step) for n, step in inner.steps]
+    return Pipeline([*before, *inside])
 
 
 def chosen_sizes(model: Any) -> list[int]:

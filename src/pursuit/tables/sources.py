@@ -94,6 +94,7 @@ class Source(Protocol):
     path: str
     names: tuple[str, ...]
     unnamed: int  # columns without a name, which are not read
+    unreadable: dict[str, str]  # others that are not, and why
 
     def blocks(self, columns: Sequence[str] | None = None) -> Iterator[Block]:
         """Yield the rows in blocks; all columns, or some of them."""
@@ -159,6 +160,7 @@ class _TextSource:
         usual: Usual,
     ) -> None:
         self.path, self._file = path, file
+        self.unreadable: dict[str, str] = {}
         start = self._start()
         told = _told_encoding(start) or usual.encoding or "utf-8-sig"
         self._encoding = _known_encoding(encoding or told)
@@ -373,13 +375,12 @@ class _ParquetSource:
             first = str(error).splitlines()[0]
             raise TableError(f"{path}: no readable Parquet file: {first}") from None
         schema = self._parquet.schema_arrow
-        for field in schema:
-            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
-                raise TableError(
-                    f"{path}: column {shown(field.name)} is of type {field.type}, no "
-                    "number, date, word or truth value: leave it out of the file"
-                )
-        names = [field.name for field in schema]
+        self.unreadable: dict[str, str] = {
+            field.name: f"its type {field.type} is no number, date, word or truth value"
+            for field in schema
+            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type)
+        }
+        names = [field.name for field in schema if field.name not in self.unreadable]
         self.names = tuple(n for n in names if not n.startswith("__index_level_"))
 
     def blocks(self, columns: Sequence[str] | None = None) -> Iterator[Block]:

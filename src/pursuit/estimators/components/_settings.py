@@ -161,10 +161,18 @@ def check_square_or_support(
 def _sample(value: Any, contents: Any, n_rows: int, seed: int) -> np.ndarray | None:
     """Return the rows on which the choice is made, None for all rows."""
     n = sample_size(value, n_rows)
-    if n >= n_rows:
-        return None
-    # By content, so that the order of the rows does not matter.
-    digests = _told_apart(row_digests(contents, np.arange(n_rows), seed))
+    return None if n >= n_rows else drawn_by_content(contents, n, seed, n_rows)
+
+
+def drawn_by_content(
+    contents: Any, n: int, seed: int, n_rows: int | None = None
+) -> np.ndarray:
+    """Return ``n`` random rows in order; the order of all rows does not matter.
+
+    ``contents`` may be None if rows differ by their index only.
+    """
+    every = np.arange(contents.shape[0] if n_rows is None else n_rows)
+    digests = _told_apart(row_digests(contents, every, seed))
     return np.sort(np.argsort(digests, kind="stable")[:n])
 
 

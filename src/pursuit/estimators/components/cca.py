@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
@@ -20,6 +20,7 @@ from pursuit._parameters import (
     whole_between,
     whole_number,
 )
+from pursuit._words import Auto, KernelFunction, KernelName, PairCriterion, WidthRule
 from pursuit.components.choosing import REASONS, choose_pairs
 from pursuit.components.pairs import PairedPath, correlations, variates
 from pursuit.estimators._validation import validate_data
@@ -149,15 +150,15 @@ class SparseKernelCCA(SparseComponents):
         self,
         n_components: int = 2,
         *,
-        kernel: Any = "rbf",
-        kernel_y: Any = None,
-        gamma: float | str | None = "median",
-        gamma_y: float | str | None = "same",
+        kernel: KernelName | Literal["precomputed"] | KernelFunction = "rbf",
+        kernel_y: KernelName | Literal["precomputed"] | KernelFunction | None = None,
+        gamma: float | WidthRule | None = "median",
+        gamma_y: float | WidthRule | Literal["same"] | None = "same",
         max_support: int | None = None,
-        criterion: str = "correlation",
+        criterion: PairCriterion = "correlation",
         alpha: float = 1e-3,
         center: bool = True,
-        subsample: int | float | str | None = "auto",
+        subsample: int | float | Auto | None = "auto",
         n_candidates: int | None = None,
         tol: float = 1e-10,
         max_memory: int | str | None = None,

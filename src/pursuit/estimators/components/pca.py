@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -24,6 +24,7 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._ranges import check_squares
+from pursuit._words import Auto, KernelFunction, KernelName, WidthRule
 from pursuit.components.choosing import (
     REASONS,
     Stop,
@@ -172,14 +173,14 @@ class SparseKernelPCA(OnnxConvertible, SparseComponents):
 
     def __init__(
         self,
-        n_components: int | float | str | None = 100,
+        n_components: int | float | Literal["bound"] | None = 100,
         *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "median",
+        kernel: KernelName | Literal["precomputed"] | KernelFunction = "rbf",
+        gamma: float | WidthRule | None = "median",
         max_support: int | None = None,
         center: bool = True,
         delta: float = 0.05,
-        subsample: int | float | str | None = "auto",
+        subsample: int | float | Auto | None = "auto",
         n_candidates: int | None = None,
         tol: float = 1e-10,
         max_memory: int | str | None = None,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from pursuit._parameters import (
     check_verbose,
     is_word,
+    neighbors_at_hand,
     positive_number,
     random_numbers,
     whole_number,
@@ -50,6 +51,10 @@ class LocalGaussianMixture(ScoredDensity):
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         limits = self._limits()
+        if not (n_neighbors is None or is_word(n_neighbors, "auto")):
+            # As many as weigh more than all others of a row are all of them.
+            others = weight.sum() - weight[weight > 0].min()
+            neighbors_at_hand(n_neighbors, others, "the other rows")
         points = DistinctRows.of(X, weight)
         check_bandwidth(bandwidth, points.coordinates)
         kernel = _kernel(neighborhood, X, weight)

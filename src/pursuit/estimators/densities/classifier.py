@@ -23,6 +23,7 @@ from pursuit._parameters import (
 )
 from pursuit._progress import Progress
 from pursuit._rows import distinct_rows
+from pursuit._words import Auto, TuningCriterion
 from pursuit.densities.posteriors import (
     ancll,
     are_log_densities,
@@ -95,7 +96,7 @@ class _TrainingRows:
         return [self.codes == c for c in range(len(self.log_priors))]
 
     def losses(
-        self, logs: np.ndarray, temperature: float | str | None
+        self, logs: np.ndarray, temperature: float | Auto | None
     ) -> dict[str, float]:
         """Return the losses of left-out log-densities, NaN if any of these is NaN."""
         if not are_log_densities(logs):
@@ -210,9 +211,9 @@ class DensityClassifier(ClassifierMixin, MetaEstimatorMixin, Saved, BaseEstimato
         density: Any,
         *,
         priors: Any = None,
-        temperature: float | str | None = None,
+        temperature: float | Auto | None = None,
         param_grid: Any = "auto",
-        tune_by: str = "ancll",
+        tune_by: TuningCriterion = "ancll",
         cv: Any = 5,
         verbose: int | bool = 0,
     ) -> None:

@@ -17,6 +17,7 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._warnings import warn
+from pursuit._words import Auto
 from pursuit.densities.points import DistinctRows
 from pursuit.densities.pointwise_densities import fit_pointwise
 from pursuit.densities.widths import grid_octaves
@@ -114,8 +115,8 @@ class LocalGaussianDensity(ScoredDensity):
 
     def __init__(
         self,
-        width: float | str = "auto",
-        bandwidth: float | str = "auto",
+        width: float | Auto = "auto",
+        bandwidth: float | Auto = "auto",
         n_components: int | None = None,
         *,
         normalize: bool = False,

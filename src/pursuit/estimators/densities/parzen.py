@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
+
+from pursuit._words import Auto, KernelFunction, KernelName
 
 from ._mixtures import LocalGaussianMixture
 
@@ -20,9 +22,9 @@ class ManifoldParzen(LocalGaussianMixture):
     Parameters
     ----------
     n_neighbors : int, None or "auto", default="auto"
-        Number of neighbors that shape a Gaussian. None, or more than there are, takes
-        all other rows. "auto" compares numbers up to 128 by leave-one-out likelihood
-        (with a soft neighborhood, it takes all other rows).
+        Number of neighbors that shape a Gaussian. None takes all other rows, as does a
+        number above theirs, with a warning. "auto" compares numbers up to 128 by
+        leave-one-out likelihood (with a soft neighborhood, it takes all other rows).
     n_components : int, None or "auto", default=None
         Number of leading directions kept in each Gaussian. None keeps all; 0 is
         Parzen's estimator; "auto" compares numbers by leave-one-out likelihood.
@@ -108,10 +110,10 @@ class ManifoldParzen(LocalGaussianMixture):
 
     def __init__(
         self,
-        n_neighbors: int | str | None = "auto",
-        n_components: int | str | None = None,
-        bandwidth: float | str = "auto",
-        neighborhood: Any = "hard",
+        n_neighbors: int | Auto | None = "auto",
+        n_components: int | Auto | None = None,
+        bandwidth: float | Auto = "auto",
+        neighborhood: KernelName | Literal["hard"] | KernelFunction = "hard",
         *,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
@@ -212,7 +214,7 @@ class ParzenWindows(LocalGaussianMixture):
 
     def __init__(
         self,
-        bandwidth: float | str = "auto",
+        bandwidth: float | Auto = "auto",
         *,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -12,6 +12,7 @@ from pursuit._limits import budget
 from pursuit._parameters import check_classes, is_word
 from pursuit._ranges import check_squares
 from pursuit._removed import RemovedParameters
+from pursuit._words import KernelFunction, KernelName, WidthRule
 from pursuit.densities.smoothing import ClassMeans, LeftOutRows, Smoother
 from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import (
@@ -130,9 +131,9 @@ class NadarayaWatson(RegressorMixin, _KernelEstimator):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: KernelName | KernelFunction = "rbf",
         *,
-        gamma: float | str = "loo",
+        gamma: float | WidthRule | Literal["loo"] = "loo",
         max_memory: int | str | None = None,
     ) -> None:
         self.kernel = kernel
@@ -283,9 +284,9 @@ class KernelCentroidClassifier(ClassifierMixin, _KernelEstimator):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: KernelName | KernelFunction = "rbf",
         *,
-        gamma: float | str = "median",
+        gamma: float | WidthRule = "median",
         max_memory: int | str | None = None,
     ) -> None:
         self.kernel = kernel

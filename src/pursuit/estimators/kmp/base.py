@@ -6,7 +6,7 @@ import copy
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -16,6 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 from pursuit._parameters import is_word, whole_between
 from pursuit._removed import RemovedParameters
 from pursuit._rows import exact_digests
+from pursuit._words import (
+    Auto,
+    ClassLoss,
+    FloatType,
+    KernelFunction,
+    KernelName,
+    MethodWord,
+    MetricWord,
+    NumberLoss,
+    SelectionWord,
+    WidthRule,
+)
 from pursuit.bounds import BoundCurve
 from pursuit.bounds.paths import (
     BoundRule,
@@ -39,11 +51,11 @@ from pursuit.kernels import InMetric, Kernel, Linear
 from pursuit.kernels.metric import mapped
 from pursuit.losses import Loss, as_loss
 from pursuit.losses.laws import check_on_targets
-from pursuit.methods import as_method
-from pursuit.metrics import as_metric
+from pursuit.methods import Method, Redrawn, as_method
+from pursuit.metrics import Metric, as_metric
 from pursuit.path import Path, join
 from pursuit.sample import Sample, framer
-from pursuit.selection import as_selection
+from pursuit.selection import Selection, as_selection
 
 from .attributes import IMPORTANCE_ROWS, path_attributes, places_of
 from .batches import BatchFits
@@ -71,20 +83,20 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
 
     def __init__(
         self,
-        kernel: Any = "auto",
+        kernel: KernelName | Literal["auto", "precomputed"] | KernelFunction = "auto",
         *,
-        gamma: float | str = "cv",
-        metric: Any = "auto",
+        gamma: float | WidthRule | Literal["cv"] = "cv",
+        metric: MetricWord | Auto | Metric | list[Any] | np.ndarray | None = "auto",
         dictionary: Any = None,
-        loss: Any = "auto",
+        loss: ClassLoss | NumberLoss | Auto | Loss = "auto",
         max_support: int | float | None = None,
-        method: Any = "pre-fitting",
-        selection: Any = "cv",
-        alpha: float | str = "cv",
+        method: MethodWord | Method = "pre-fitting",
+        selection: SelectionWord | Selection | None = "cv",
+        alpha: float | Literal["cv"] = "cv",
         fit_intercept: bool = True,
-        n_candidates: Any = "auto",
+        n_candidates: int | float | Auto | Redrawn | None = "auto",
         max_memory: int | str | None = None,
-        dtype: Any = "float64",
+        dtype: FloatType | type | np.dtype = "float64",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 
 from pursuit._parameters import check_choice
+from pursuit._words import (
+    Auto,
+    ClassLoss,
+    FloatType,
+    KernelFunction,
+    KernelName,
+    MethodWord,
+    MetricWord,
+    Multiclass,
+    SelectionWord,
+    WidthRule,
+)
 from pursuit.estimators._available import available_unless
 from pursuit.estimators._validation import (
     check_sample_weight,
@@ -18,7 +30,10 @@ from pursuit.estimators._validation import (
     class_weights,
 )
 from pursuit.fitting import Fit
-from pursuit.losses import Logistic, is_named
+from pursuit.losses import Logistic, Loss, is_named
+from pursuit.methods import Method, Redrawn
+from pursuit.metrics import Metric
+from pursuit.selection import Selection
 
 from .base import BaseKMP
 from .callbacks import with_callbacks
@@ -246,22 +261,22 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
 
     def __init__(
         self,
-        kernel: Any = "auto",
+        kernel: KernelName | Literal["auto", "precomputed"] | KernelFunction = "auto",
         *,
-        gamma: float | str = "cv",
-        metric: Any = "auto",
+        gamma: float | WidthRule | Literal["cv"] = "cv",
+        metric: MetricWord | Auto | Metric | list[Any] | np.ndarray | None = "auto",
         dictionary: Any = None,
-        loss: Any = "auto",
+        loss: ClassLoss | Auto | Loss = "auto",
         max_support: int | float | None = None,
-        method: Any = "pre-fitting",
-        selection: Any = "cv",
-        alpha: float | str = "cv",
+        method: MethodWord | Method = "pre-fitting",
+        selection: SelectionWord | Selection | None = "cv",
+        alpha: float | Literal["cv"] = "cv",
         fit_intercept: bool = True,
-        n_candidates: Any = "auto",
+        n_candidates: int | float | Auto | Redrawn | None = "auto",
         max_memory: int | str | None = None,
-        dtype: Any = "float64",
-        multiclass: str = "shared",
-        class_weight: Any = None,
+        dtype: FloatType | type | np.dtype = "float64",
+        multiclass: Multiclass = "shared",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pursuit.neighbors.leave_one_out import Table, error_table, temperature
+from pursuit.neighbors.leave_one_out import Table, mistakes, temperature
 from pursuit.neighbors.models import NearestSubspace
 from pursuit.neighbors.neighborhoods import Find, GraphColumns, LeftOut, Neighborhoods
 from pursuit.neighbors.queries import Blocks, Reference
@@ -83,7 +83,7 @@ def fitted(
     codes = training.codes[training.kept]
     variance = class_variance(reference.points, codes, reference.n_classes)
     penalties = settings.penalty.candidates(variance)
-    numbers = settings.numbers(reference.search.largest)
+    numbers = settings.numbers(reference.search.largest, "the rows of any class")
     penalty, table = float(penalties[0]), None
     shape, unit = settings.shape.with_penalty(penalty), float(np.sqrt(variance))
     model = NearestSubspace(reference, shape, int(numbers[-1]), unit)
@@ -94,10 +94,11 @@ def fitted(
     find = _leave_out(rows, reference, training, columns, blocks)
     find = _found_once(find, X, reference, model.n_neighbors, blocks)
     if settings.is_auto:
-        table = error_table(
+        missed = mistakes(
             settings.shape, reference, X, codes, find, penalties, numbers, blocks
         )
-        j, k = table.best()
+        table = missed.table()
+        j, k = missed.choice(settings.usual_number, settings.penalty.usual(variance))
         penalty = float(penalties[j])
         shape = settings.shape.with_penalty(penalty)
         model = replace(model, shape=shape, n_neighbors=int(numbers[k]))

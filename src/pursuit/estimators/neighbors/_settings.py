@@ -17,6 +17,7 @@ from pursuit._parameters import (
     is_number,
     is_whole,
     is_word,
+    neighbors_at_hand,
     number_from_zero,
     random_numbers,
     thread_count,
@@ -32,6 +33,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 MOST_NEIGHBORS = 80
 # Numbers of neighbors that "auto" compares where each needs its own computation.
 FEW_NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45)
+# The default number of neighbors of the classifiers.
+USUAL_NUMBER = 15
 # penalty="scale", as a share of the variance.
 _PENALTY_SCALE = 0.1
 # To look up points takes less time than to limit threads, if the numbers of points,
@@ -65,7 +68,15 @@ class Penalty:
         """Return the penalties to compare, in ascending order."""
         if not isinstance(self.value, str):
             return np.array([float(self.value)])
-        return variance * np.array(self.shares if self.is_auto else (_PENALTY_SCALE,))
+        if not self.is_auto:
+            return np.array([self.usual(variance)])
+        return variance * np.array(self.shares)
+
+    def usual(self, variance: float) -> float:
+        """Return the number if it is one, else what "scale" means."""
+        if not isinstance(self.value, str):
+            return float(self.value)
+        return variance * _PENALTY_SCALE
 
 
 NO_PENALTY = Penalty(0.0, ())
@@ -110,14 +121,26 @@ class Settings:
         return is_word(self.n_neighbors, "auto")
 
     @property
+    def usual_number(self) -> int:
+        """The number of neighbors, the default if leave-one-out chooses it."""
+        return USUAL_NUMBER if self.chooses_number else int(self.n_neighbors)
+
+    @property
     def is_auto(self) -> bool:
         """Whether leave-one-out chooses a parameter."""
         return self.chooses_number or self.penalty.is_auto
 
-    def numbers(self, largest: int) -> np.ndarray:
-        """Return the numbers of neighbors to compare, at most ``largest``."""
+    def numbers(self, largest: int, what: str) -> np.ndarray:
+        """Return the numbers of neighbors to compare, at most ``largest``.
+
+        ``what`` describes as many rows, for the warning if more are asked for. The
+        default asks for nothing.
+        """
         if not self.chooses_number:
-            return np.array([min(int(self.n_neighbors), largest)])
+            number = int(self.n_neighbors)
+            if number == USUAL_NUMBER:
+                return np.array([min(number, largest)])
+            return np.array([neighbors_at_hand(number, largest, what)])
         numbers = np.arange(1, min(MOST_NEIGHBORS, largest) + 1)
         if self.shape.has_paths:
             return numbers

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from pursuit._words import Auto, PenaltyWord
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
 
 from ._fitting import Fitted
-from ._settings import NO_PENALTY, Penalty, Settings, number_of_components
+from ._settings import (
+    NO_PENALTY,
+    USUAL_NUMBER,
+    Penalty,
+    Settings,
+    number_of_components,
+)
 from ._subspace_classifier import LocalSubspaceClassifier
 
 # Penalties that "auto" compares, as shares of the class variance.
@@ -28,13 +35,16 @@ class HKNNClassifier(LocalSubspaceClassifier):
     Parameters
     ----------
     n_neighbors : int or "auto", default=15
-        Number K of neighbors in each class; smaller classes use all their points.
-        ``"auto"`` takes the K (at most 80) with the fewest leave-one-out mistakes.
+        Number K of neighbors in each class; smaller classes use all their points. If
+        all classes are smaller, a warning says so, except for the default.
+        ``"auto"`` takes the K (at most 80) with the fewest leave-one-out mistakes if
+        they are clearly fewer than those of the default.
     penalty : float, "scale" or "auto", default="scale"
         Weight decay λ, in squared units of the inputs. ``"scale"`` is 0.1 times the
         class variance (summed over features, mean over classes); ``"auto"`` is the
-        best of eight multiples of that variance, including 0, by leave-one-out. 0
-        gives the plain hyperplane, a very large penalty the distance to the mean.
+        best of eight multiples of that variance, including 0, by leave-one-out, or
+        ``"scale"`` if none is clearly better. 0 gives the plain hyperplane, a very
+        large penalty the distance to the mean.
     n_components : int, float or None, default=None
         Number of leading principal directions of the neighbors to keep, or the share
         (below 1) of their variance that the kept ones explain. None keeps all. If
@@ -127,8 +137,8 @@ class HKNNClassifier(LocalSubspaceClassifier):
 
     def __init__(
         self,
-        n_neighbors: int | str = 15,
-        penalty: float | str = "scale",
+        n_neighbors: int | Auto = USUAL_NUMBER,
+        penalty: float | PenaltyWord = "scale",
         *,
         n_components: float | None = None,
         tangents: Any = None,
@@ -180,8 +190,10 @@ class CKNNClassifier(LocalSubspaceClassifier):
     Parameters
     ----------
     n_neighbors : int or "auto", default=15
-        Number K of neighbors in each class; smaller classes use all their points.
-        ``"auto"`` takes the K (at most 80) with the fewest leave-one-out mistakes.
+        Number K of neighbors in each class; smaller classes use all their points. If
+        all classes are smaller, a warning says so, except for the default.
+        ``"auto"`` takes the K (at most 80) with the fewest leave-one-out mistakes if
+        they are clearly fewer than those of the default.
     reference : None, array-like or estimator, default=None
         Training points to keep: all (None), those of indices or of a mask, or the
         support points (``support_``) of a model such as SVC or KMPClassifier. A fitted
@@ -261,7 +273,7 @@ class CKNNClassifier(LocalSubspaceClassifier):
 
     def __init__(
         self,
-        n_neighbors: int | str = 15,
+        n_neighbors: int | Auto = USUAL_NUMBER,
         *,
         reference: Any = None,
         search: Any = None,

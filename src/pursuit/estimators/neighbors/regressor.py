@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import whole_number
 from pursuit._ranges import check_scale, check_squares
+from pursuit._words import Auto, PenaltyWord
 from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import as_numbers, validate_data
 from pursuit.neighbors.leave_one_out import Table, squared_error_table
@@ -30,6 +31,7 @@ from ._settings import (
     without_weights,
 )
 
+_ROWS = "the rows"
 # Penalties that "auto" compares, as shares of the variance of X.
 PENALTY_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
@@ -72,7 +74,7 @@ class HKNNRegressor(RegressorMixin, Saved, BaseEstimator):
     ----------
     n_neighbors : int or "auto", default="auto"
         Number K of neighbors. ``"auto"`` takes the K (at most 80) with the smallest
-        leave-one-out error.
+        leave-one-out error. More than there are rows means all, with a warning.
     penalty : float, "scale" or "auto", default="auto"
         Weight decay λ, in squared units of the inputs. ``"scale"`` is 0.1 times the
         variance of X, summed over features; ``"auto"`` is the best of seven multiples
@@ -137,8 +139,8 @@ class HKNNRegressor(RegressorMixin, Saved, BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors: int | str = "auto",
-        penalty: float | str = "auto",
+        n_neighbors: int | Auto = "auto",
+        penalty: float | PenaltyWord = "auto",
         *,
         search: Any = None,
         loo_samples: int = 1000,
@@ -225,7 +227,7 @@ class HKNNRegressor(RegressorMixin, Saved, BaseEstimator):
         penalties = settings.penalty.candidates(variance)
         if not settings.is_auto:
             self.loo_table_ = None
-            self.n_neighbors_ = int(settings.numbers(len(X))[0])
+            self.n_neighbors_ = int(settings.numbers(len(X), _ROWS)[0])
             self.penalty_ = float(penalties[0])
             return
         if len(X) < 2:
@@ -289,5 +291,11 @@ def _table(
     left_out = LeftOut(sets, sets[rows])
     find = model.reference.finder(X[rows], blocks.limits.n_threads, left_out)
     return squared_error_table(
-        model, X[rows], Y[rows], find, penalties, settings.numbers(largest), blocks
+        model,
+        X[rows],
+        Y[rows],
+        find,
+        penalties,
+        settings.numbers(largest, _ROWS),
+        blocks,
     )

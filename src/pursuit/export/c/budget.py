@@ -105,7 +105,8 @@ def _truncated(model: Any, n: int) -> Any:
 
 
 def _note(model: Any, formula: Formula, n: int, whole: int, max_bytes: int) -> str:
-    points = f"{formula.n_functions} functions"
+    one = formula.n_functions == 1
+    points = f"{formula.n_functions} function{'' if one else 's'}"
     if n == whole:
         return f"The whole model, {points}, fits into {max_bytes} bytes"
     text = f"The first {n} of {whole} steps, {points}, fit into {max_bytes} bytes"

@@ -54,8 +54,9 @@ class Costs:
         parts = f"{self.table_bytes} of constants, about {self.code_bytes} of code"
         flash = f"{self.flash_bytes} bytes of flash ({parts})"
         work = f"for a row {self.multiply_adds} multiply-adds{calls}."
+        functions = "function" if self.n_functions == 1 else "functions"
         return [
-            f"{self.n_functions} functions in {self.number}: {flash},",
+            f"{self.n_functions} {functions} in {self.number}: {flash},",
             f"about {self.stack_bytes} bytes of stack; {work}",
         ]
 

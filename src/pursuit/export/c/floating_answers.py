@@ -51,7 +51,7 @@ static inline int {name}_predict(const {T} *row)
         if n == 1:
             value = f"{exp}(out)" if answer.link == "exp" else "out"
             return f"""\
-/* The prediction for a row. */
+/* The prediction for a row, NAN if values are missing. */
 static inline {T} {name}_predict(const {T} *row)
 {{
     {T} out;
@@ -64,7 +64,9 @@ static inline {T} {name}_predict(const {T} *row)
             more = f"    for (t = 0; t < {n}; t++)\n        out[t] = {exp}(out[t]);\n"
         declared = "    int t;\n" if more else ""
         return f"""\
-/* The {n} predictions for a row. out must not overlap row. */
+/*
+ * The {n} predictions for a row, NAN if values are missing. out must not overlap row.
+ */
 static inline void {name}_predict(const {T} *row, {T} *out)
 {{
 {declared}    {name}_values(row, out);

@@ -1,4 +1,4 @@
-"""Pictures of fitted models, like scikit-learn's displays."""
+"""Score of a model against its size."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ._parameters import whole_number
-from .selection import as_selection
+from pursuit._parameters import check_choice
+from pursuit.selection import as_selection
 
-__all__ = ["ImportancesDisplay", "PathDisplay"]
+from ._drawing import SCALES, as_seen, axes, chosen_size, last_step, scale_sizes
 
 
 class PathDisplay:
@@ -80,7 +79,14 @@ class PathDisplay:
         self.chosen = chosen
         self.score_name = score_name
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        size_scale: str = "linear",
+        **kwargs: Any,
+    ) -> Self:
         """Draw the curve.
 
         Parameters
@@ -88,7 +94,9 @@ class PathDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw into; by default those of a new figure.
         name : str, default=None
-            Label of the curve in a legend.
+            Label of the curve in the legend.
+        size_scale : {"linear", "log"}, default="linear"
+            Scale of the sizes; "log" leaves size 0 out.
         **kwargs : dict
             Passed on to ``matplotlib.axes.Axes.plot``.
 
@@ -97,20 +105,30 @@ class PathDisplay:
         display : PathDisplay
             This object, with its attributes set.
         """
-        if ax is None:
-            _, ax = _pyplot().subplots()
-        sizes, scores = np.asarray(self.sizes), np.asarray(self.scores)
+        check_choice("size_scale", size_scale, SCALES)
+        ax = axes(ax)
+        is_shown = np.asarray(self.sizes) > (0 if size_scale == "log" else -1)
+        sizes = np.asarray(self.sizes)[is_shown]
+        scores = np.asarray(self.scores)[is_shown]
         (self.line_,) = ax.plot(sizes, scores, label=name, **kwargs)
         color = self.line_.get_color()
         self.band_ = self.chosen_ = None
         if self.spread is not None:
-            spread = np.asarray(self.spread)
+            spread = np.asarray(self.spread)[is_shown]
             band = scores - spread, scores + spread
-            self.band_ = ax.fill_between(sizes, *band, color=color, alpha=0.2, lw=0)
+            label = "± 1 standard error"
+            self.band_ = ax.fill_between(
+                sizes, *band, color=color, alpha=0.2, lw=0, label=label
+            )
         if self.chosen is not None:
-            self.chosen_ = ax.axvline(self.chosen, color=color, ls=":", lw=1)
+            label = f"chosen: {self.chosen}"
+            label = label if name is None else f"{name}, {label}"
+            self.chosen_ = ax.axvline(
+                self.chosen, color=color, ls=":", lw=1.5, label=label
+            )
+        scale_sizes(ax, size_scale)
         ax.set(xlabel="Number of support points", ylabel=self.score_name)
-        if name is not None:
+        if ax.get_legend_handles_labels()[1]:
             ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -128,6 +146,7 @@ class PathDisplay:
         negate_score: bool = False,
         ax: Any = None,
         name: str | None = None,
+        size_scale: str = "linear",
         **kwargs: Any,
     ) -> Self:
         """Draw the scores of all sizes on some rows.
@@ -153,7 +172,9 @@ class PathDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw into; by default those of a new figure.
         name : str, default=None
-            Label of the curve in a legend.
+            Label of the curve in the legend.
+        size_scale : {"linear", "log"}, default="linear"
+            Scale of the sizes; "log" leaves size 0 out.
         **kwargs : dict
             Passed on to ``matplotlib.axes.Axes.plot``.
 
@@ -162,22 +183,27 @@ class PathDisplay:
         display : PathDisplay
             The display, drawn.
         """
-        model = _last_step(estimator)
+        model = last_step(estimator)
         if not hasattr(model, "staged_score"):
             raise _without_path(model)
-        if isinstance(estimator, Pipeline) and len(estimator) > 1:
-            X = estimator[:-1].transform(X)
+        X = as_seen(estimator, X)
         scores = [*model.staged_score(X, y, sample_weight, scoring=scoring)]
         return cls(
             sizes=np.arange(1, len(scores) + 1),
             scores=np.multiply(scores, -1.0 if negate_score else 1.0),
-            chosen=_chosen_size(model),
+            chosen=chosen_size(model),
             score_name=score_name or _name_of(model, scoring, negate_score),
-        ).plot(ax, name=name, **kwargs)
+        ).plot(ax, name=name, size_scale=size_scale, **kwargs)
 
     @classmethod
     def from_search(
-        cls, estimator: Any, *, ax: Any = None, name: str | None = None, **kwargs: Any
+        cls,
+        estimator: Any,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        size_scale: str = "linear",
+        **kwargs: Any,
     ) -> Self:
         """Draw the held-out errors by which a fit chose its size.
 
@@ -191,7 +217,9 @@ class PathDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw into; by default those of a new figure.
         name : str, default=None
-            Label of the curve in a legend.
+            Label of the curve in the legend.
+        size_scale : {"linear", "log"}, default="linear"
+            Scale of the sizes; "log" leaves size 0 out.
         **kwargs : dict
             Passed on to ``matplotlib.axes.Axes.plot``.
 
@@ -200,7 +228,7 @@ class PathDisplay:
         display : PathDisplay
             The display, drawn.
         """
-        model = _last_step(estimator)
+        model = last_step(estimator)
         if not hasattr(model, "staged_score"):
             raise _without_path(model)
         check_is_fitted(model)
@@ -218,149 +246,9 @@ class PathDisplay:
             sizes=np.arange(len(errors)),
             scores=errors,
             spread=trials[-1]["standard_errors"],
-            chosen=_chosen_size(model),
+            chosen=chosen_size(model),
             score_name="Held-out loss" if scoring is None else f"Negated {scoring}",
-        ).plot(ax, name=name, **kwargs)
-
-
-class ImportancesDisplay:
-    """Importances of the features, as bars, the largest at the top.
-
-    Drawing needs matplotlib, the extra ``pursuit[plot]``.
-
-    Parameters
-    ----------
-    importances : array-like of shape (n_features,)
-        Importance of each feature.
-    feature_names : sequence of str
-        Names of the features.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Axes with the bars, after :meth:`plot`.
-    figure_ : matplotlib Figure
-        Figure that contains these axes.
-    bars_ : matplotlib BarContainer
-        The bars.
-
-    See Also
-    --------
-    KMPClassifier : Its ``feature_importances_`` are drawn.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from pursuit import KMPClassifier
-    >>> from pursuit.inspection import ImportancesDisplay
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = KMPClassifier(max_support=20).fit(X, y)
-    >>> display = ImportancesDisplay.from_estimator(model, n_features=10)
-    """
-
-    def __init__(self, *, importances: Any, feature_names: Any) -> None:
-        self.importances = importances
-        self.feature_names = feature_names
-
-    def plot(self, ax: Any = None, *, n_features: int = 20, **kwargs: Any) -> Self:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new figure.
-        n_features : int, default=20
-            Maximum number of features to draw, those of the largest importances.
-        **kwargs : dict
-            Passed on to ``matplotlib.axes.Axes.barh``.
-
-        Returns
-        -------
-        display : ImportancesDisplay
-            This object, with its attributes set.
-        """
-        n = whole_number("n_features", n_features, 1)
-        values = np.asarray(self.importances)
-        largest = np.argsort(-values, kind="stable")[:n][::-1]
-        if ax is None:
-            size = 6.4, max(2.4, 0.8 + 0.28 * len(largest))
-            _, ax = _pyplot().subplots(figsize=size, layout="constrained")
-        names = [str(self.feature_names[j]) for j in largest]
-        places = np.arange(len(largest))
-        self.bars_ = ax.barh(places, values[largest], **kwargs)
-        # Positions, because names may be equal.
-        ax.set_yticks(places, names)
-        ax.set(xlabel="Share of how much the model varies")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        feature_names: Any = None,
-        n_features: int = 20,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the importances of a fitted model's features.
-
-        Parameters
-        ----------
-        estimator : KMPClassifier, KMPRegressor, LearnedMetric or Pipeline
-            Fitted model, or a fitted pipeline that ends in one.
-        feature_names : sequence of str, default=None
-            Names of the features; by default those that the model saw, x0, x1, … if
-            they had none.
-        n_features : int, default=20
-            Maximum number of features to draw, those of the largest importances.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; by default those of a new figure.
-        **kwargs : dict
-            Passed on to ``matplotlib.axes.Axes.barh``.
-
-        Returns
-        -------
-        display : ImportancesDisplay
-            The display, drawn.
-        """
-        model = _last_step(estimator)
-        check_is_fitted(model)
-        importances = model.feature_importances_
-        if feature_names is None:
-            feature_names = _names_seen(estimator, model)
-        if len(feature_names) != len(importances):
-            raise ValueError(
-                f"There are {len(feature_names)} feature_names, but the model has "
-                f"{len(importances)} features."
-            )
-        display = cls(importances=importances, feature_names=feature_names)
-        return display.plot(ax, n_features=n_features, **kwargs)
-
-
-def _names_seen(estimator: Any, model: Any) -> Any:
-    """Return the names of the features that the last step saw."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None and isinstance(estimator, Pipeline) and len(estimator) > 1:
-        try:
-            names = estimator[:-1].get_feature_names_out()
-        except (AttributeError, ValueError):
-            names = None
-    if names is None:
-        names = [f"x{j}" for j in range(model.n_features_in_)]
-    return names
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "The displays draw with matplotlib, which is not installed: "
-            'pip install "pursuit[plot]".'
-        ) from error
-    return plt
+        ).plot(ax, name=name, size_scale=size_scale, **kwargs)
 
 
 def _without_path(model: Any) -> TypeError:
@@ -368,16 +256,6 @@ def _without_path(model: Any) -> TypeError:
         f"{type(model).__name__} has no path of sizes: PathDisplay is for "
         "KMPClassifier and KMPRegressor, and for pipelines that end in one."
     )
-
-
-def _last_step(estimator: Any) -> Any:
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
-
-def _chosen_size(model: Any) -> int | None:
-    """Return the number of steps; None if each class has a path of its own."""
-    path = model.truncate().path_
-    return len(path) if len(path.paths) == 1 else None
 
 
 def _is_of(trial: dict[str, Any], model: Any) -> bool:

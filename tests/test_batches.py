@@ -300,6 +300,36 @@ def test_predictions_block_by_block(numbers):
         list(model.predict_batches(ArrayRows(X[:, :2])))
 
 
+def test_searches_are_the_same_without_a_seed(numbers):
+    X, y = numbers
+    model = KMPRegressor("rbf", n_candidates=50, max_support=8)
+    one = clone(model).fit_batches(ArrayRows(X, y))
+    assert_same(one, clone(model).fit_batches(ArrayRows(X[::-1], y[::-1])))
+    assert one.gamma_ is not None
+
+
+def test_auto_is_the_squared_loss(classes):
+    X, y = classes
+    model = KMPClassifier(max_support=6, metric="diagonal", kernel="rbf")
+    assert type(model.fit(X, y).loss_).__name__ == "JointMargin"
+    model.fit_batches(ArrayRows(X, y))
+    assert type(model.loss_).__name__ == "Squared"
+    margin = clone(model).set_params(loss="margin").fit_batches(ArrayRows(X, y))
+    assert type(margin.loss_).__name__ == "JointMargin"
+    assert margin.score(X, y) > 0.7
+
+
+def test_checkpoints_know_the_state_of_random_numbers(numbers, tmp_path):
+    X, y = numbers
+    seeds = [np.random.RandomState(seed) for seed in (0, 0, 1)]
+    one, same, other = (KMPRegressor(**SIZED | {"random_state": s}) for s in seeds)
+    one.fit_batches(ArrayRows(X, y), checkpoint=tmp_path / "fit.npz")
+    same.fit_batches(ArrayRows(X, y), checkpoint=tmp_path / "fit.npz")
+    assert_same(one, same)
+    with pytest.raises(ValueError, match="other parameters"):
+        other.fit_batches(ArrayRows(X, y), checkpoint=tmp_path / "fit.npz")
+
+
 # -- what cannot be ----------------------------------------------------------------
 
 

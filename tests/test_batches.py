@@ -1,11 +1,5 @@
 """Fits block by block: the same model however the rows are divided and ordered."""
 
-import errno
-import os
-import signal
-import subprocess
-import sys
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -17,9 +11,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_moons
 
 import pursuit.estimators.kmp.batch_planning as batch_planning
-import pursuit.trips.checkpoint as checkpoint_module
 from pursuit import KMPClassifier, KMPRegressor
-from pursuit.batches import ArrayRows, Block, CalledRows, Rows
+from pursuit.batches import ArrayRows, Block, Rows
 from pursuit.dictionaries import ManyWidths
 from pursuit.kernels import Gaussian
 from pursuit.methods import Redrawn
@@ -30,7 +23,8 @@ N = 900
 
 @pytest.fixture(autouse=True)
 def small_part(monkeypatch):
-    """Let little data be fitted as large data are."""
+    """Let little data be fitted as large data are, block by block."""
+    monkeypatch.setattr("pursuit.trips.visits._LEAST_ROWS", 100)
     monkeypatch.setattr(batch_planning, "PART_ROWS", 200)
 
 
@@ -181,6 +175,16 @@ def test_several_classes(classes, multiclass, loss):
         np.testing.assert_allclose(P, one.predict_proba(X))
 
 
+def test_blocks_of_weight_zero_only(numbers):
+    X, y = numbers
+    for targets in (y, np.column_stack([y, -y])):
+        weight = np.r_[np.zeros(300), np.ones(600)]
+        rows = ArrayRows(X, targets, weight, rows_at_once=100)
+        model = KMPRegressor(**SIZED).fit_batches(rows)
+        rest = KMPRegressor(**SIZED).fit_batches(ArrayRows(X[300:], targets[300:]))
+        assert_same(model, rest)
+
+
 def test_rare_classes_are_in_the_part():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 2))
@@ -296,171 +300,34 @@ def test_predictions_block_by_block(numbers):
         list(model.predict_batches(ArrayRows(X[:, :2])))
 
 
-# -- killed, and resumed -----------------------------------------------------------
-
-
-class Failing(Rows):
-    """Rows that raise an error at a certain call for a block."""
-
-    def __init__(self, X, y, size, n_good):
-        self._rows, self.n_left = ArrayRows(X, y, rows_at_once=size), n_good
-
-    def blocks(self, start=0):
-        for block in self._rows.blocks(start):
-            if self.n_left == 0:
-                raise OSError("the disk was pulled out")
-            self.n_left -= 1
-            yield block
-
-    def fingerprint(self):
-        return self._rows.fingerprint()
-
-
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_a_fit_goes_on_from_its_checkpoint(numbers, tmp_path, loss, monkeypatch):
-    monkeypatch.setattr("pursuit.trips.visits._LEAST_ROWS", 1)
+def test_searches_are_the_same_without_a_seed(numbers):
     X, y = numbers
-    model = KMPClassifier(**SIZED, loss=loss)
-    y = (y > 0.5).astype(int)
-    expected = clone(model).fit_batches(ArrayRows(X, y, rows_at_once=50))
-    file, n_failed = tmp_path / "fit.npz", 0
-    while True:
-        rows = Failing(X, y, 50, 11)
-        try:
-            found = clone(model).fit_batches(rows, checkpoint=file)
-            break
-        except OSError as error:
-            n_failed += 1
-            assert "pulled out" in str(error)
-            assert n_failed < 40
-    assert n_failed >= (5 if loss == "logistic" else 3)
-    assert_same(expected, found)
-    # A complete checkpoint is all that is needed.
-    assert_same(
-        expected, clone(model).fit_batches(Failing(X, y, 50, 0), checkpoint=file)
-    )
+    model = KMPRegressor("rbf", n_candidates=50, max_support=8)
+    one = clone(model).fit_batches(ArrayRows(X, y))
+    assert_same(one, clone(model).fit_batches(ArrayRows(X[::-1], y[::-1])))
+    assert one.gamma_ is not None
 
 
-def test_checkpoints_of_others_are_refused(numbers, tmp_path):
+def test_auto_is_the_squared_loss(classes):
+    X, y = classes
+    model = KMPClassifier(max_support=6, metric="diagonal", kernel="rbf")
+    assert type(model.fit(X, y).loss_).__name__ == "JointMargin"
+    model.fit_batches(ArrayRows(X, y))
+    assert type(model.loss_).__name__ == "Squared"
+    margin = clone(model).set_params(loss="margin").fit_batches(ArrayRows(X, y))
+    assert type(margin.loss_).__name__ == "JointMargin"
+    assert margin.score(X, y) > 0.7
+
+
+def test_checkpoints_know_the_state_of_random_numbers(numbers, tmp_path):
     X, y = numbers
-    file = tmp_path / "fit.npz"
-    KMPRegressor(**SIZED).fit_batches(ArrayRows(X, y), checkpoint=file)
-    before = file.read_bytes()
-    with pytest.raises(ValueError, match="other rows, or with other parameters"):
-        KMPRegressor(**FIXED, max_support=5).fit_batches(
-            ArrayRows(X, y), checkpoint=file
-        )
-    with pytest.raises(ValueError, match="other rows, or with other parameters"):
-        KMPRegressor(**SIZED).fit_batches(ArrayRows(X + 1, y), checkpoint=file)
-    assert file.read_bytes() == before
-    # What does not change the model may change.
-    KMPRegressor(**SIZED, max_memory="1 GiB").fit_batches(
-        ArrayRows(X, y), checkpoint=file
-    )
-    for content in (b"", b"nonsense", before[: len(before) // 2]):
-        file.write_bytes(content)
-        with pytest.raises(ValueError, match=r"fit\.npz.*no readable checkpoint"):
-            KMPRegressor(**SIZED).fit_batches(ArrayRows(X, y), checkpoint=file)
-
-
-def test_a_full_disk_is_told_and_the_checkpoint_stays_valid(
-    numbers, tmp_path, monkeypatch
-):
-    X, y = numbers
-    file = tmp_path / "fit.npz"
-    with pytest.raises(OSError, match="pulled out"):
-        KMPRegressor(**SIZED).fit_batches(Failing(X, y, 500, 3), checkpoint=file)
-    before = file.read_bytes()
-
-    def full(path, content):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(checkpoint_module, "write_whole", full)
-    with pytest.raises(OSError, match=r"fit\.npz.*after block.*No space.*still valid"):
-        KMPRegressor(**SIZED).fit_batches(Failing(X, y, 500, 100), checkpoint=file)
-    assert file.read_bytes() == before
-    monkeypatch.undo()
-    monkeypatch.setattr(batch_planning, "PART_ROWS", 200)
-    resumed = KMPRegressor(**SIZED).fit_batches(
-        Failing(X, y, 500, 100), checkpoint=file
-    )
-    assert_same(resumed, KMPRegressor(**SIZED).fit_batches(ArrayRows(X, y)))
-
-
-def test_interrupts_wait_for_the_block_and_keep_the_checkpoint(numbers, tmp_path):
-    X, y = numbers
-    file, n_seen = tmp_path / "fit.npz", []
-
-    def blocks():
-        for i in range(0, N, 100):
-            n_seen.append(i)
-            if len(n_seen) == 14:
-                signal.raise_signal(signal.SIGINT)
-            yield X[i : i + 100], y[i : i + 100]
-
-    class Named(CalledRows):
-        def fingerprint(self):
-            return "named"
-
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        KMPRegressor(**SIZED).fit_batches(Named(blocks), checkpoint=file)
-    assert signal.getsignal(signal.SIGINT) is before
-    assert file.exists()
-    found = KMPRegressor(**SIZED).fit_batches(Named(blocks), checkpoint=file)
-    assert_same(found, KMPRegressor(**SIZED).fit_batches(ArrayRows(X, y)))
-
-
-_SCRIPT = """
-import sys, time
-import numpy as np
-import pursuit.estimators.kmp.batch_planning as fitting
-import pursuit.trips.checkpoint as checkpoint
-import pursuit.trips.visits as visits
-from pursuit import KMPRegressor
-from pursuit.batches import ArrayRows
-
-fitting.PART_ROWS, checkpoint._EVERY, checkpoint._RATIO = 200, 0.0, 0.0
-visits._LEAST_ROWS = 1
-X = np.random.default_rng(0).normal(size=(900, 3))
-y = np.sin(X[:, 0])
-
-class Slow(ArrayRows):
-    def blocks(self, start=0):
-        for block in super().blocks(start):
-            time.sleep(float(sys.argv[2]))
-            yield block
-
-model = KMPRegressor("rbf", gamma=0.5, alpha=1e-3, n_candidates=60, max_support=9)
-model.fit_batches(Slow(X, y, rows_at_once=30), checkpoint=sys.argv[1])
-np.save(sys.argv[3], model.dual_coef_)
-"""
-
-
-def test_a_killed_process_is_resumed(tmp_path):
-    """SIGKILL at several moments; the file is whole each time."""
-    script, file = tmp_path / "fit.py", tmp_path / "fit.npz"
-    script.write_text(_SCRIPT)
-
-    def run(pause, out, seconds=None):
-        command = [sys.executable, script, file, str(pause), tmp_path / out]
-        process = subprocess.Popen(command, env=dict(os.environ))
-        if seconds is None:
-            assert process.wait(120) == 0
-            return np.load(tmp_path / out)
-        until = time.monotonic() + 60
-        while not file.exists() and time.monotonic() < until:
-            time.sleep(0.02)
-        time.sleep(seconds)
-        process.kill()
-        process.wait()
-        return None
-
-    expected = run(0.0, "whole.npy")
-    file.unlink()
-    for seconds in (0.1, 0.7):
-        run(0.03, "none.npy", seconds)
-    np.testing.assert_allclose(run(0.0, "resumed.npy"), expected, rtol=1e-8)
+    seeds = [np.random.RandomState(seed) for seed in (0, 0, 1)]
+    one, same, other = (KMPRegressor(**SIZED | {"random_state": s}) for s in seeds)
+    one.fit_batches(ArrayRows(X, y), checkpoint=tmp_path / "fit.npz")
+    same.fit_batches(ArrayRows(X, y), checkpoint=tmp_path / "fit.npz")
+    assert_same(one, same)
+    with pytest.raises(ValueError, match="other parameters"):
+        other.fit_batches(ArrayRows(X, y), checkpoint=tmp_path / "fit.npz")
 
 
 # -- what cannot be ----------------------------------------------------------------
@@ -546,8 +413,13 @@ def test_a_failed_fit_keeps_the_model(numbers):
     X, y = numbers
     model = KMPRegressor(**SIZED).fit_batches(ArrayRows(X, y))
     before = model.predict(X)
-    with pytest.raises(OSError, match="pulled out"):
-        model.fit_batches(Failing(X[:, :2], y, 100, 12))
+
+    def blocks():
+        yield X[:, :2], y
+        raise OSError("the disk was pulled out")
+
+    with pytest.raises(ValueError, match="pulled out"):
+        model.fit_batches(blocks)
     np.testing.assert_array_equal(model.predict(X), before)
 
 
@@ -556,3 +428,67 @@ def test_constant_targets_and_columns():
     X = np.column_stack([X, np.ones(600)])
     model = KMPRegressor(**SIZED).fit_batches(ArrayRows(X, np.full(600, 3.5)))
     np.testing.assert_allclose(model.predict(X[:5]), 3.5)
+
+
+# -- rows of any kind, in any blocks -----------------------------------------------
+
+ANY_ROWS = settings(
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+DIVISION = {
+    "ends": st.lists(st.integers(0, 2 * N), max_size=12),
+    "seed": st.integers(0, 2**16),
+}
+MANY = {
+    "logistic": KMPClassifier(**SIZED, loss="logistic"),
+    "several": KMPClassifier(**SIZED),
+    "balanced": KMPClassifier(**SIZED, class_weight="balanced", multiclass="ovr"),
+    "learned": KMPClassifier(max_support=8, metric="diagonal", kernel="rbf"),
+    "outputs": KMPRegressor(**SIZED),
+    "widths": KMPRegressor(dictionary=ManyWidths(), max_support=6, alpha=1e-3),
+    "metric": KMPRegressor(
+        *("rbf",), gamma=0.5, metric=[1.0, 0.5, 0.1], alpha=1e-3, max_support=8
+    ),
+    "validation": KMPRegressor(**SIZED, selection="validation"),
+    "sparse": KMPRegressor(**SIZED),
+}
+
+
+@pytest.mark.parametrize("task", MANY)
+@ANY_ROWS
+@given(**DIVISION)
+def test_neither_order_nor_blocks_nor_rows_of_weight_zero_matter(
+    numbers, classes, task, ends, seed
+):
+    """Rows in another order and division, with others of weight 0 and far values."""
+    X, y = numbers
+    if task == "logistic":
+        y = y > 0.5
+    elif task in ("several", "balanced", "learned"):
+        y = classes[1]
+    elif task == "outputs":
+        y = np.column_stack([y, X[:, 2] - y])
+    rng = np.random.default_rng(seed)
+    # Each row twice, with half of the weight each, or once with weight 0.
+    weight = rng.choice([0.5, 1.0], N)
+    X_all, y_all = np.concatenate([X, X]), np.concatenate([y, y])
+    far = weight == 1.0
+    X_all[N:][far] *= 100.0
+    w_all = np.concatenate([weight, np.where(far, 0.0, 0.5)])
+    order = rng.permutation(2 * N)
+    as_given = sp.csr_array if task == "sparse" else np.asarray
+    divided = cut(as_given(X_all[order]), y_all[order], ends, w_all[order])
+    model = MANY[task]
+    one = clone(model).fit_batches(ArrayRows(as_given(X), y))
+    other = clone(model).fit_batches(divided)
+    np.testing.assert_array_equal(
+        *(sp.csr_array(m.support_vectors_).toarray() for m in (one, other))
+    )
+    scale = np.abs(one.dual_coef_).max()
+    np.testing.assert_allclose(one.dual_coef_, other.dual_coef_, atol=1e-8 * scale)
+    np.testing.assert_allclose(one.alpha_, other.alpha_)
+    assert one.held_out_error_ is None or one.held_out_error_ == pytest.approx(
+        other.held_out_error_, rel=1e-4
+    )

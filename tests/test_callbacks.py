@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from pursuit import KMPClassifier, KMPRegressor
+from pursuit import KMPClassifier, KMPRegressor, _deadline
 from pursuit.path import SeparatePaths
 
 FAST = {"gamma": 0.1, "alpha": 1e-3, "selection": None, "max_support": 12}
@@ -107,3 +107,59 @@ def test_monitors_do_not_weigh_classes(callbacks):
     rows = monitor.get_logs(select="most_recent").data
     scores = [row["accuracy"] for row in rows if row["task_name"] == "step"]
     np.testing.assert_allclose(scores, list(model.staged_score(X, y)))
+
+
+class StopsAfter:
+    """Asks to stop from a moment on, as a clock does; counts how often it was asked."""
+
+    def __init__(self, n):
+        self.n, self.tasks = n, []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.tasks.append(context.task_name)
+        return len(self.tasks) >= self.n
+
+
+@pytest.mark.usefixtures("callbacks")
+@pytest.mark.parametrize("kernel", ["auto", "rbf"])
+def test_a_callback_may_stop_the_search(diabetes, kernel, monkeypatch):
+    X, y = diabetes
+    monkeypatch.setattr(_deadline, "_ASK_EVERY", 0.0)
+    callback = StopsAfter(8)
+    model = KMPRegressor(kernel).set_callbacks(callback).fit(X, y)
+    assert callback.tasks[:8] == ["moment"] * 8
+    # It was asked no more until there was a model.
+    assert callback.tasks[8] == "search"
+    assert set(callback.tasks[9:-1]) == {"step"}
+    assert model.stop_reason_.startswith("callback")
+    assert model.n_support_ > 1
+    assert model.score(X, y) > 0.3
+
+
+@pytest.mark.usefixtures("callbacks")
+def test_a_callback_that_never_stops_changes_nothing(regression, monkeypatch):
+    X, y = regression
+    monkeypatch.setattr(_deadline, "_ASK_EVERY", 0.0)
+    callback = StopsAfter(np.inf)
+    model = KMPRegressor().set_callbacks(callback).fit(X, y)
+    assert callback.tasks.count("moment") > 10
+    wanted = KMPRegressor().fit(X, y)
+    np.testing.assert_array_equal(model.dual_coef_, wanted.dual_coef_)
+
+
+def test_progress_bars_and_monitors_see_the_search(regression, callbacks):
+    X, y = regression
+    pytest.importorskip("rich")
+    monitors = callbacks.ScoringMonitor(scoring="r2"), callbacks.ProgressBar()
+    model = KMPRegressor(max_support=5).set_callbacks(*monitors).fit(X, y)
+    rows = monitors[0].get_logs(select="most_recent").data
+    assert sum(row["task_name"] == "step" for row in rows) == len(model.path_)

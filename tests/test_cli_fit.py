@@ -14,7 +14,7 @@ from command_lines import FAST, houses, run, succeed, text_of
 
 import pursuit
 from pursuit.cli import main
-from pursuit.commands import _model_files
+from pursuit.commands import _model_files, _training
 from pursuit.commands._recipes import Recipe
 from pursuit.tables import Notation, sources
 
@@ -307,6 +307,45 @@ def test_rows_beyond_the_memory_are_drawn(capsys, monkeypatch):
     assert "more do not fit into --max-memory" in line
     facts = recipe("t.pursuit").facts
     assert (facts.n_drawn, facts.n_rows) == (int(n), 3000)
+
+
+def test_all_rows_beyond_the_memory_count(capsys, monkeypatch):
+    header, rows = houses(600)
+    with open("t.csv", "w", encoding="utf-8") as file:
+        file.write(text_of(header, rows + rows[:40]))  # some rows are equal
+    seen = []
+    fit_batches = pursuit.KMPRegressor.fit_batches
+
+    def noted(model, source):
+        blocks = list(source())
+        seen.append(np.concatenate([y for _, y, _ in blocks]))
+        assert len({X.shape[1] for X, _, _ in blocks}) == 1
+        return fit_batches(model, source)
+
+    monkeypatch.setattr(pursuit.KMPRegressor, "fit_batches", noted)
+    monkeypatch.setattr(sources, "BLOCK_ROWS", 100)
+    monkeypatch.setattr(_training, "_room", lambda *_: 200)
+    words = ["fit", "t.csv", "--target", "price", "--ignore", "sunny", *FAST]
+    out, _ = succeed(capsys, *words)
+    assert "all 640 are used, read again and again: they do not fit into" in out
+    assert "200 of them, drawn at random (the same each time), decide how" in out
+    facts = recipe("t.pursuit").facts
+    n_out = facts.measured.n_rows
+    assert f"{640 - n_out} to fit, {n_out} held out" in out
+    assert (facts.n_drawn, facts.n_fitted) == (200, 640 - n_out)
+    assert len(seen.pop()) == 640 - n_out
+    # Each row once, whatever the cut between those drawn and the rest.
+    prices = sorted(float(row[header.index("price")]) for row in rows + rows[:40])
+    succeed(capsys, *words, "--refit", "-o", "refitted")
+    assert len(seen) == 2
+    np.testing.assert_array_equal(np.sort(seen[1]), prices)
+    out, _ = succeed(capsys, "report", "t.pursuit", "t.csv")
+    assert "640 rows, of which the fit has seen some" in out
+    with open("u.csv", "w", encoding="utf-8") as file:
+        file.write(text_of(header, rows[::-1] + rows[:40]))
+    out, _ = succeed(capsys, "fit", "u.csv", *words[2:])
+    one, other = (pursuit.load(f"{name}.pursuit") for name in "tu")
+    np.testing.assert_allclose(one[-1].dual_coef_, other[-1].dual_coef_, rtol=1e-8)
 
 
 def test_an_amount_that_is_too_little(csv, capsys):

@@ -750,7 +750,8 @@ def test_the_order_of_rows_changes_no_choice(make, n_rows):
 
 def test_neighbors_used():
     X = curve(10, 2)
-    assert ManifoldParzen(1000, None, 0.3).fit(X).n_neighbors_ == 9
+    with pytest.warns(UserWarning, match="n_neighbors=1000 is more than .*, 9, are"):
+        assert ManifoldParzen(1000, None, 0.3).fit(X).n_neighbors_ == 9
     assert ManifoldParzen(bandwidth=0.3).fit(X[:2]).n_neighbors_ == 1
 
 
@@ -874,6 +875,7 @@ def test_repeated_rows_are_neighbors_as_in_the_algorithm_box():
     ids=["one row", "equal rows", "two rows", "duplicates", "constant", "a line"],
 )
 @pytest.mark.filterwarnings("ignore:The leave-one-out likelihood grows")
+@pytest.mark.filterwarnings("ignore:n_neighbors=3 is more than the other rows")
 def test_degenerate_data(make, X):
     model = make().fit(X)
     assert np.isfinite(model.score_samples(X)).all()

@@ -20,8 +20,8 @@ NAMES = [path.stem for path in PAGES]
 # Each block of these pages can be copied by itself; elsewhere, one continues another.
 STAND_ALONE = ("components", "densities")
 PUBLIC = (
-    "bounds components datasets dictionaries export files functions inspection kernels "
-    "losses neighbors report"
+    "bounds components dask datasets dictionaries export files functions inspection "
+    "kernels losses neighbors report"
 )
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
@@ -101,3 +101,23 @@ def test_what_packages_export_is_in_the_reference(name):
     listed = (ROOT / "docs/api.md").read_text("utf-8").split()
     exported = importlib.import_module(f"pursuit.{name}").__all__
     assert [each for each in exported if f"{name}.{each}" not in listed] == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # those of the other systems
+@pytest.mark.parametrize("system", ["ray", "pyspark"])
+def test_recipes_for_other_systems_run_where_these_are_installed(system):
+    pytest.importorskip(system)
+    page = ROOT / "docs/beyond_memory.md"
+    texts = page.read_text("utf-8").split("```py\n")[1:]
+    recipes = [text.partition("```")[0] for text in texts]
+    needs = re.compile(rf"^(import|from) {system}\b", re.MULTILINE)
+    (recipe,) = filter(needs.search, recipes)
+    names = {}
+    for block in python_blocks(page):
+        run(block, page.name, names)
+        if "rows" in names:
+            break
+    expected = names["model"]
+    exec(recipe, names)
+    assert (names["model"].support_ == expected.support_).all()

@@ -967,6 +967,10 @@ def test_dates_are_shown_as_dates(dated, show):
     assert re.fullmatch(
         r"202\d-\d\d-\d\d to 202\d-\d\d-\d\d", page.inner_text("#hint-0")
     )
+    day, moment, size = page.locator("#data-table tbody tr").all_inner_texts()
+    assert re.search(r"dates\s+202\d-\d\d-\d\d to 202.*, median 202\d-\d\d-\d\d", day)
+    assert re.search(r"dates\s+202\d-\d\d-\d\d \d\d:\d\d to", moment)
+    assert "202" not in size
     page.fill("#field-0", "2024-02-29")
     page.fill("#field-1", "2024-03-01T18:00")
     page.fill("#field-2", "0.5")

@@ -1,5 +1,8 @@
 """Limits of threads may overlap, and hold for searches of other people."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -69,3 +72,40 @@ def test_limits_hold_for_our_own_threads(monkeypatch):
         with limited(1):
             assert Pool().n_threads == 1
     assert Pool().n_threads == 4
+
+
+FORK = """
+import multiprocessing, os, threading, warnings
+warnings.simplefilter("ignore")  # of forks in processes with threads
+import numpy as np
+from pursuit import HKNNClassifier, KMPRegressor
+
+X = np.random.default_rng(0).standard_normal((200, 4))
+y = np.sin(X[:, 0])
+
+def work():
+    KMPRegressor("rbf", max_support=10).fit(X, y).predict(X)
+    HKNNClassifier(5).fit(X, y > 0).predict(X)
+
+def check_child():
+    child = multiprocessing.get_context("fork").Process(target=work, daemon=True)
+    child.start()
+    child.join(120)
+    assert child.exitcode == 0, child.exitcode
+    child.close()
+
+work()
+check_child()
+busy = threading.Thread(target=lambda: [work() for _ in range(2)])
+busy.start()
+check_child()
+busy.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_forked_children_fit_after_and_during_fits():
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=400
+    )
+    assert done.returncode == 0, done.stderr

@@ -5,26 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+
+from ._deadline import Interrupted, told_to_stop
+
+__all__ = ["Interrupted", "single_interrupts"]
 
 # Maximum seconds between two interrupts that belong together.
 _TOGETHER = 2.0
 
 _latest = [-_TOGETHER]
-
-
-class Interrupted(KeyboardInterrupt):
-    """A single Ctrl-C that a caller may turn into a smaller result.
-
-    Parameters
-    ----------
-    partial : Any
-        What was complete when it came.
-    """
-
-    def __init__(self, partial: Any = None) -> None:
-        super().__init__()
-        self.partial = partial
 
 
 def _is_repeated() -> bool:
@@ -37,6 +26,8 @@ def _is_repeated() -> bool:
 @contextmanager
 def single_interrupts() -> Iterator[None]:
     """Turn a single Ctrl-C into `Interrupted`; let a repeated one pass.
+
+    The fit that runs is told to end soon.
 
     An interrupt that comes while a compiled function unpacks its arguments ends in a
     SystemError, or in a chain of them.
@@ -53,4 +44,5 @@ def single_interrupts() -> Iterator[None]:
             raise
         if _is_repeated():
             raise KeyboardInterrupt from None
+        told_to_stop()
         raise Interrupted from None

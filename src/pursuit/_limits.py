@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
@@ -113,6 +113,6 @@ class Limits:
         """The number of threads, at most as many as BLAS may use now."""
         return min(self.n_threads, allowed_threads())
 
-    def deal(self, work: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
+    def deal(self, work: Callable[[Iterable[Any]], None], items: Sequence[Any]) -> None:
         """Call ``work`` in each usable thread with its share of the items."""
         deal(work, items, min(self.usable_threads, len(items)))

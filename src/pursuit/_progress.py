@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from types import TracebackType
 from typing import Any
 
@@ -23,7 +24,10 @@ class Progress:
 
     def __init__(self, total: int | None, label: str, verbose: int | bool, unit: str):
         self._total, self._label = total, label
+        self._unit = unit
         self._shown = 0
+        # Where the clock starts: what was done before does not count for the rate.
+        self._start: tuple[float, int] | None = None
         self._bar: Any = None
         self._plain = False
         if verbose:
@@ -56,6 +60,16 @@ class Progress:
         elif self._plain:
             text = ", ".join(f"{k} {v:.4g}" for k, v in figures.items())
             of = "" if self._total is None else f"/{self._total}"
-            sys.stderr.write(f"\r{self._label}: {done}{of} {text}")
+            rate = self._rate(done)
+            sys.stderr.write(f"\r{self._label}: {done}{of}{rate} {text}")
             sys.stderr.flush()
         self._shown = done
+
+    def _rate(self, done: int) -> str:
+        now = time.monotonic()
+        if self._start is None:
+            self._start = now, done
+        seconds = now - self._start[0]
+        if seconds <= 0 or done == self._start[1]:
+            return ""
+        return f" {self._unit}s, {(done - self._start[1]) / seconds:.3g}/s"

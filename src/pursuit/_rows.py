@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba.extending import register_jitable
 
+from ._deadline import check
+
 # Number of rows converted to bytes at a time.
 _AT_ONCE = 256
 
@@ -216,6 +218,7 @@ def _contents(X: Any, rows: np.ndarray, units: np.ndarray | None) -> Iterator[by
         X = sp.csr_array(X, copy=True)
         X.sum_duplicates()
     for start in range(0, len(rows), _AT_ONCE):
+        check()
         ends, places, values = _entries(X[rows[start : start + _AT_ONCE]])
         if units is not None:
             values = np.rint(values / units[places])

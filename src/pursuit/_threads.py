@@ -7,17 +7,20 @@ one thread, because its own threads would wait in busy loops and occupy the proc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
 from numba import get_num_threads
 from threadpoolctl import ThreadpoolController
+
+from ._deadline import check
 
 # More threads than any machine has: no limit but that of BLAS.
 NO_LIMIT = 1 << 30
@@ -129,18 +132,47 @@ def _own_held_to(n_threads: int, *apis: str) -> Iterator[None]:
 
 
 def deal(
-    work: Callable[[Sequence[Any]], None], items: Sequence[Any], n_threads: int
+    work: Callable[[Iterable[Any]], None], items: Sequence[Any], n_threads: int
 ) -> None:
-    """Call ``work`` in each thread, including this one, with its share of the items."""
+    """Call ``work`` in each thread, including this one, with its share of the items.
+
+    After an error, or an interrupt, no thread begins another item.
+    """
     if n_threads <= 1:
-        work(items)
+        work(_checked(items))
         return
+    is_over = Event()
+
+    def until_over(share: Iterable[Any]) -> Iterator[Any]:
+        for item in share:
+            if is_over.is_set():
+                return
+            yield item
+
+    def work_on(share: Sequence[Any]) -> None:
+        try:
+            work(until_over(share))
+        except BaseException:
+            is_over.set()
+            raise
+
     first, *shares = [items[i::n_threads] for i in range(n_threads)]
     # A new pool for each call, because a lasting one would not survive a fork.
     with one_blas_thread(), ThreadPoolExecutor(len(shares)) as pool:
-        done = pool.map(work, shares)
-        work(first)
-        list(done)
+        try:
+            done = pool.map(work_on, shares)
+            work(until_over(_checked(first)))
+            list(done)
+        except BaseException:
+            is_over.set()
+            raise
+
+
+def _checked(items: Sequence[Any]) -> Iterator[Any]:
+    """Yield the items as long as there is time."""
+    for item in items:
+        check()
+        yield item
 
 
 class Pool:
@@ -163,21 +195,30 @@ class Pool:
         Work that comes to the pool again, within an item, is done in its own thread.
         """
         if len(items) == 1 or self.n_threads == 1 or self._is_sharing:
-            return [work(item) for item in items]
+            return [work(item) for item in _checked(items)]
         results: list[Any] = [None] * len(items)
         left = enumerate(items)
 
         def share() -> None:
-            for i, item in left:
-                results[i] = work(item)
+            try:
+                for i, item in left:
+                    check()
+                    results[i] = work(item)
+            except BaseException:
+                deque(left, maxlen=0)  # nobody begins another item
+                raise
 
         self._is_sharing = True
         n_others = min(self.n_threads, len(items)) - 1
         others = [self._others.submit(share) for _ in range(n_others)]
         try:
             share()
-        finally:
             wait(others)
+        except BaseException:
+            deque(left, maxlen=0)
+            wait(others)
+            raise
+        finally:
             self._is_sharing = False
         for other in others:
             other.result()

@@ -12,7 +12,7 @@ from typing import IO
 __all__ = ["whole_file", "write_whole"]
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+def write_whole(path: str | os.PathLike[str], content: bytes | memoryview) -> None:
     """Write a file at once: after a crash there is the old file, or the new one.
 
     A file that is replaced keeps its permissions.

@@ -203,6 +203,30 @@ class Sample:
         """The number of distinct rows of positive weight."""
         return int(self.priority.max()) + 1
 
+    def lowest(self, n: int, n_of_class: int) -> Sample:
+        """Return the sample in which all but the rows of low priority have weight 0.
+
+        These are ``n`` distinct rows, and at least ``n_of_class`` of each class if it
+        has so many.
+        """
+        is_kept = (self.priority >= 0) & (self.priority < n)
+        for code in range(0 if self.classes is None else len(self.classes)):
+            members = np.flatnonzero((self.codes == code) & (self.priority >= 0))
+            order = np.argsort(self.priority[members], kind="stable")
+            is_kept[members[order[:n_of_class]]] = True
+        _, rank = np.unique(self.priority[is_kept], return_inverse=True)
+        priority = np.full(len(self), -1, dtype=self.priority.dtype)
+        priority[is_kept] = rank
+        weight = np.where(is_kept, self.weight, 0.0)
+        return replace(
+            self,
+            weight=weight,
+            seen=weight,
+            sets=np.where(is_kept, self.sets, -1),
+            priority=priority,
+            rows=self.rows[is_kept[self.rows]],
+        )
+
     def some(self, rows: np.ndarray) -> Sample:
         """Return some of the rows, in order; sets and priorities keep their numbers."""
         if len(rows) == len(self):

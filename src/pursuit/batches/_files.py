@@ -51,9 +51,9 @@ def _files(path: str, suffixes: tuple[str, ...]) -> list[File]:
     if os.path.exists(path):
         return [File(path)]
     if has_magic(path):
-        found = sorted(glob(path, recursive=True))
-        if found:
-            return [f for name in found for f in _files(name, suffixes)]
+        matches = sorted(glob(path, recursive=True))
+        if matches:
+            return [f for name in matches for f in _files(name, suffixes)]
         raise FileNotFoundError(f"No file matches the pattern {path!r}.")
     hint = (
         " Files of other places are read by ArrowRows(pyarrow.dataset.dataset(...))."
@@ -64,11 +64,11 @@ def _files(path: str, suffixes: tuple[str, ...]) -> list[File]:
 
 
 def _within(folder: str, suffixes: tuple[str, ...]) -> list[File]:
-    found = (p for p in Path(folder).rglob("*") if p.name.lower().endswith(suffixes))
+    paths = (p for p in Path(folder).rglob("*") if p.name.lower().endswith(suffixes))
     # What other programs leave beside the data begins with these signs.
     kept = (
         p
-        for p in found
+        for p in paths
         if p.is_file()
         and not any(s.startswith((".", "_")) for s in p.relative_to(folder).parts)
     )

@@ -74,23 +74,23 @@ def chosen(
     weights = _named("weight", weight, names, place)
     others = {*targets, *weights}
     if features is None:
-        found = tuple(name for name in names if name not in others)
+        names_read = tuple(name for name in names if name not in others)
     else:
-        found = _named("features", features, names, place)
-    for name in found:
+        names_read = _named("features", features, names, place)
+    for name in names_read:
         if name in others:
             role = "target" if name in targets else "weight"
             raise ValueError(
                 f"{role}={name!r} is among the features: name it once, as either."
             )
-    if not found:
+    if not names_read:
         raise ValueError(
             f"{place} has no columns for features beside {sorted(others)}."
         )
     if set(targets) & set(weights):
         raise ValueError(f"{weight!r} is both target and weight: name it once.")
     is_list = target is not None and not isinstance(target, str)
-    return Columns(found, targets, is_list, weight)
+    return Columns(names_read, targets, is_list, weight)
 
 
 def check_names(names: Sequence[str], place: str) -> None:

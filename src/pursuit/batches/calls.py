@@ -79,14 +79,14 @@ class CalledRows(Rows):
             X, y, weight, where = _parts(item, f"block {number}")
             if len(getattr(X, "shape", ())) == 2 and X.shape[0] == 0:
                 continue
-            block, found = _block(X, y, weight, where, is_raw)
+            block, columns = _block(X, y, weight, where, is_raw)
             if first is None:
-                first, names = block, found
+                first, names = block, columns
                 self._check_names(block)
             _check_like(first, block)
-            if found != names:
+            if columns != names:
                 raise RowsError(
-                    f"{where} has the columns {found}, but {first.where} has {names}."
+                    f"{where} has the columns {columns}, but {first.where} has {names}."
                 )
             yield block
         if first is None:

@@ -139,18 +139,18 @@ def _of_frame(data: Any, y: Any, sample_weight: Any, columns: dict[str, Any]) ->
     ):
         if name in columns and value is not None:
             raise ValueError(f"Both {name} and {other} are given: give one of them.")
-    found = chosen(
+    read = chosen(
         list(data.columns),
         "the frame",
         columns.get("target"),
         columns.get("features"),
         columns.get("weight"),
     )
-    if found.targets:
-        y = data[list(found.targets)] if found.is_list else data[found.targets[0]]
-    if found.weight is not None:
-        sample_weight = data[found.weight]
-    return ArrayRows(data[list(found.features)], y, sample_weight)
+    if read.targets:
+        y = data[list(read.targets)] if read.is_list else data[read.targets[0]]
+    if read.weight is not None:
+        sample_weight = data[read.weight]
+    return ArrayRows(data[list(read.features)], y, sample_weight)
 
 
 def _refuse(data: Any, **given: Any) -> None:

@@ -66,7 +66,7 @@ class ParquetRows(TableRows):
     Parameters
     ----------
     paths : str, path, or sequence of these
-        Files, patterns such as "data/*.parquet", or folders, whose files are read in
+        Files, patterns such as ``data/*.parquet``, or folders, whose files are read in
         the order of their names. Folders named as in "year=2024" give their files a
         column ``year``.
     target : str or sequence of str, optional
@@ -229,9 +229,9 @@ def _keys(file: File) -> dict[str, Any]:
         pa.fs.LocalFileSystem(), [file.path], ds.ParquetFileFormat(), options
     ).finish()
     (fragment,) = dataset.get_fragments()
-    found = ds.get_partition_keys(fragment.partition_expression)
-    types = {name: dataset.schema.field(name).type for name in found}
-    return {name: pa.scalar(value, types[name]) for name, value in found.items()}
+    keys = ds.get_partition_keys(fragment.partition_expression)
+    types = {name: dataset.schema.field(name).type for name in keys}
+    return {name: pa.scalar(value, types[name]) for name, value in keys.items()}
 
 
 def _pruned(part: _Part, condition: Any) -> _Part:

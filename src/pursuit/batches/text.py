@@ -44,7 +44,7 @@ class CsvRows(TableRows):
     Parameters
     ----------
     paths : str, path, or sequence of these
-        Files, which may be compressed (.gz, .bz2), patterns such as "data/*.csv", or
+        Files, which may be compressed (.gz, .bz2), patterns such as ``data/*.csv``, or
         folders, whose files are read in the order of their names.
     target : str or sequence of str, optional
         Column of the targets, or several of them. They are numbers or words as the
@@ -207,13 +207,13 @@ class CsvRows(TableRows):
     def _explained(self, path: str, error: BaseException) -> str:
         """Return what pyarrow says, with the column's name instead of its number."""
         text = _plainly(error)
-        found = re.match(r"In CSV column #(\d+): (.*)", text)
-        if found is None:
+        match = re.match(r"In CSV column #(\d+): (.*)", text)
+        if match is None:
             return text
-        name = self._schema(path).names[int(found[1])]
+        name = self._schema(path).names[int(match[1])]
         may_be_words = self.as_frame or name in self.columns.targets
         advice = f"; if these are words, pass words=[{name!r}]" if may_be_words else ""
-        rest = found[2].replace("CSV conversion error to double: ", "no number: ")
+        rest = match[2].replace("CSV conversion error to double: ", "no number: ")
         return f"column {name!r}, {rest}{advice}."
 
 

@@ -142,7 +142,16 @@ def _rows(scan: Scan, columns: Columns, data: Data, trained: Trained) -> list[st
     told = []
     if data.n_rows < scan.n_rows:
         told.append(_without_target(scan, columns, scan.n_rows - data.n_rows))
-    if len(data.rows) < data.n_rows:
+    if data.n_rest:
+        told.append(
+            f"all {data.n_rows} are used, read again and again: they do not fit into "
+            "--max-memory"
+        )
+        told.append(
+            f"{len(data.rows)} of them, drawn at random (the same each time), decide "
+            "how columns are prepared, and measure the error"
+        )
+    elif len(data.rows) < data.n_rows:
         told.append(
             f"only {len(data.rows)} of {data.n_rows} are used, drawn at random (the "
             f"same each time): {data.why_drawn}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -23,10 +23,12 @@ from pursuit.tables import (
     smallest,
 )
 from pursuit.tables.columns import MAX_WORDS
+from pursuit.tables.sources import BLOCK_ROWS
 
 from ._columns import Columns
 from ._measures import Measured, best_constant, measured
 from ._pipelines import MODEL, Settings, new_pipeline, set_names
+from ._rest import Rest
 from ._talk import bar, in_shell, is_watched, told_warnings
 from ._translations import in_command_words
 
@@ -49,11 +51,19 @@ class Data:
         Number of rows with a target in the file.
     why_drawn : str
         Why not all of them were kept, if so.
+    rest : Rest, optional
+        The others, if the fit shall see them.
     """
 
     rows: Rows
     n_rows: int
     why_drawn: str
+    rest: Rest | None = None
+
+    @property
+    def n_rest(self) -> int:
+        """Number of rows that the fit shall see beside those that were kept."""
+        return 0 if self.rest is None else self.n_rows - len(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +130,12 @@ def read(
             keeps=lambda rows: rows.is_known(columns.target.name),
             seen=lambda block: advance(len(block)),
         )
-    return Data(rows, n, why)
+    rest = None
+    if asked is None:
+        seed = settings.random_state
+        fields = tuple(columns.fields)
+        rest = Rest(source, fields, columns.target.name, notation, seed)
+    return Data(rows, n, why, rest)
 
 
 def _room(scan: Scan, columns: Columns, settings: Settings) -> int:
@@ -170,11 +185,14 @@ def train(
         try:
             return _trained(data, columns, settings, quiet), data
         except _MemoryLimitError as error:
+            if data.n_rest:
+                data = replace(data, rest=None)  # what was drawn must do
+                continue
             n = len(data.rows) // 2
             if n < LEAST_ROWS:
                 raise CommandError(f"{_too_little(settings)}: {error}") from None
             fewer = smallest(data.rows, names, n, settings.random_state)
-            data = Data(fewer, data.n_rows, BEYOND_MEMORY)
+            data = replace(data, rows=fewer, why_drawn=BEYOND_MEMORY)
 
 
 def _trained(data: Data, columns: Columns, settings: Settings, quiet: bool) -> Trained:
@@ -184,6 +202,11 @@ def _trained(data: Data, columns: Columns, settings: Settings, quiet: bool) -> T
         raise CommandError("no column varies: nothing can be learned")
     rows, digests = ordered(data.rows, fields, columns.target)
     y, weight = targets(rows, columns.target, columns.is_class), _weights(rows, columns)
+    if not weight.any():
+        assert columns.weights is not None
+        raise CommandError(
+            f"--weights {in_shell([columns.weights.name])}: all weights are 0"
+        )
     split, is_out = _split(rows, fields, y, columns, settings)
     fitted = ~is_out
     _check_target(y[fitted], columns)
@@ -195,7 +218,8 @@ def _trained(data: Data, columns: Columns, settings: Settings, quiet: bool) -> T
         has_rare_words=any(len(w) > MAX_WORDS for w in rows.words.values()),
         is_verbose=is_watched(quiet),
     )
-    _fit(pipeline, X[fitted], y[fitted], weight[fitted], quiet)
+    fit = _Fit(pipeline, data, fields, columns, quiet)
+    fit(X[fitted], y[fitted], weight[fitted])
     error = None
     if is_out.any():
         answer = best_constant(y[fitted], weight[fitted], columns.is_class)
@@ -203,7 +227,7 @@ def _trained(data: Data, columns: Columns, settings: Settings, quiet: bool) -> T
         error = measured(predicted, y[is_out], weight[is_out], answer)
     is_refitted = settings.refit and error is not None
     if is_refitted:
-        _fit(pipeline, X, y, weight, quiet)
+        fit(X, y, weight)
     set_names(pipeline, fields)
     pipeline[-1].set_params(verbose=0)
     return Trained(
@@ -212,7 +236,7 @@ def _trained(data: Data, columns: Columns, settings: Settings, quiet: bool) -> T
         constant,
         split,
         fingerprint(digests),
-        int(fitted.sum()),
+        int(fitted.sum()) + data.n_rest,
         int(is_out.sum()),
         error,
         _why_not_measured(settings, len(y)),
@@ -245,12 +269,7 @@ def targets(rows: Rows, target: Field, is_class: bool) -> np.ndarray:
 def _weights(rows: Rows, columns: Columns) -> np.ndarray:
     if columns.weights is None:
         return np.ones(len(rows))
-    weight = rows.columns[columns.weights.name]
-    if not weight.any():
-        raise CommandError(
-            f"--weights {in_shell([columns.weights.name])}: all weights are 0"
-        )
-    return weight
+    return rows.columns[columns.weights.name]
 
 
 def _split(
@@ -297,18 +316,50 @@ def _varying(
     return tuple(f for f in fields if f.name not in same), tuple(same)
 
 
-def _fit(
-    pipeline: Pipeline, X: np.ndarray, y: np.ndarray, weight: np.ndarray, quiet: bool
-) -> None:
-    weights = {} if (weight == 1).all() else {f"{MODEL}__sample_weight": weight}
-    with told_warnings(quiet=quiet):
-        try:
-            pipeline.fit(X, y, **weights)
-        except ValueError as error:
-            if str(error).startswith("max_memory allows"):
-                raise _MemoryLimitError(in_command_words(error)) from None
-            kind = UsageError if str(error).startswith("loss=") else CommandError
-            raise kind(in_command_words(error)) from error
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Fits a pipeline to rows in memory, and to the rest of the table."""
+
+    pipeline: Pipeline
+    data: Data
+    fields: tuple[Field, ...]
+    columns: Columns
+    quiet: bool
+
+    def __call__(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        """Fit the pipeline; tell errors in the words of the command."""
+        with told_warnings(quiet=self.quiet):
+            try:
+                if self.data.n_rest:
+                    self._fit_all(X, y, weight)
+                else:
+                    self._fit_some(X, y, weight)
+            except ValueError as error:
+                if str(error).startswith("max_memory allows"):
+                    raise _MemoryLimitError(in_command_words(error)) from None
+                kind = UsageError if str(error).startswith("loss=") else CommandError
+                raise kind(in_command_words(error)) from error
+
+    def _fit_some(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        weights = {} if (weight == 1).all() else {f"{MODEL}__sample_weight": weight}
+        self.pipeline.fit(X, y, **weights)
+
+    def _fit_all(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        """Fit the preparation to the rows in memory, and the model to all."""
+        prepare = self.pipeline[:-1].fit(X)
+        names = [field.name for field in self.fields]
+        target, is_class = self.columns.target, self.columns.is_class
+
+        def blocks() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+            for start in range(0, len(X), BLOCK_ROWS):
+                some = slice(start, start + BLOCK_ROWS)
+                yield prepare.transform(X[some]), y[some], weight[some]
+            assert self.data.rest is not None
+            for rows in self.data.rest.blocks(self.data.rows):
+                Z = prepare.transform(rows.array(names))
+                yield Z, targets(rows, target, is_class), _weights(rows, self.columns)
+
+        self.pipeline[-1].fit_batches(blocks)
 
 
 def _predicted(pipeline: Pipeline, X: np.ndarray, quiet: bool) -> np.ndarray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from distributed import Client
 from sklearn.base import TransformerMixin
 
 from pursuit import SparseKernelPCA
+from pursuit._words import Auto, KernelFunction, KernelName, WidthRule
 
 from .base import BaseDask
 
@@ -58,14 +59,14 @@ class DaskSparseKernelPCA(TransformerMixin, BaseDask):
 
     def __init__(
         self,
-        n_components: int | float | str | None = 100,
+        n_components: int | float | Literal["bound"] | None = 100,
         *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "median",
+        kernel: KernelName | Literal["precomputed"] | KernelFunction = "rbf",
+        gamma: float | WidthRule | None = "median",
         max_support: int | None = None,
         center: bool = True,
         delta: float = 0.05,
-        subsample: int | float | str | None = "auto",
+        subsample: int | float | Auto | None = "auto",
         n_candidates: int | None = None,
         tol: float = 1e-10,
         max_memory: int | str | None = None,

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
+import numpy as np
 from distributed import Client
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit import KMPClassifier, KMPRegressor
+from pursuit._words import (
+    Auto,
+    ClassLoss,
+    FloatType,
+    KernelFunction,
+    KernelName,
+    MethodWord,
+    MetricWord,
+    Multiclass,
+    NumberLoss,
+    SelectionWord,
+    WidthRule,
+)
 from pursuit.estimators._available import available_unless
 from pursuit.estimators._batches import for_blocks
 from pursuit.estimators.kmp.batch_scores import Score
 from pursuit.estimators.kmp.summary import Summary
+from pursuit.losses import Loss
+from pursuit.methods import Method, Redrawn
+from pursuit.metrics import Metric
+from pursuit.selection import Selection
 
 from .base import BaseDask
 
@@ -146,22 +165,22 @@ class DaskKMPClassifier(ClassifierMixin, BaseDaskKMP):
 
     def __init__(
         self,
-        kernel: Any = "auto",
+        kernel: KernelName | Literal["auto", "precomputed"] | KernelFunction = "auto",
         *,
-        gamma: float | str = "cv",
-        metric: Any = "auto",
+        gamma: float | WidthRule | Literal["cv"] = "cv",
+        metric: MetricWord | Auto | Metric | list[Any] | np.ndarray | None = "auto",
         dictionary: Any = None,
-        loss: Any = "auto",
+        loss: ClassLoss | Auto | Loss = "auto",
         max_support: int | float | None = None,
-        method: Any = "pre-fitting",
-        selection: Any = "cv",
-        alpha: float | str = "cv",
+        method: MethodWord | Method = "pre-fitting",
+        selection: SelectionWord | Selection | None = "cv",
+        alpha: float | Literal["cv"] = "cv",
         fit_intercept: bool = True,
-        n_candidates: Any = "auto",
+        n_candidates: int | float | Auto | Redrawn | None = "auto",
         max_memory: int | str | None = None,
-        dtype: Any = "float64",
-        multiclass: str = "shared",
-        class_weight: Any = None,
+        dtype: FloatType | type | np.dtype = "float64",
+        multiclass: Multiclass = "shared",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
@@ -270,20 +289,20 @@ class DaskKMPRegressor(RegressorMixin, BaseDaskKMP):
 
     def __init__(
         self,
-        kernel: Any = "auto",
+        kernel: KernelName | Literal["auto", "precomputed"] | KernelFunction = "auto",
         *,
-        gamma: float | str = "cv",
-        metric: Any = "auto",
+        gamma: float | WidthRule | Literal["cv"] = "cv",
+        metric: MetricWord | Auto | Metric | list[Any] | np.ndarray | None = "auto",
         dictionary: Any = None,
-        loss: Any = "auto",
+        loss: ClassLoss | NumberLoss | Auto | Loss = "auto",
         max_support: int | float | None = None,
-        method: Any = "pre-fitting",
-        selection: Any = "cv",
-        alpha: float | str = "cv",
+        method: MethodWord | Method = "pre-fitting",
+        selection: SelectionWord | Selection | None = "cv",
+        alpha: float | Literal["cv"] = "cv",
         fit_intercept: bool = True,
-        n_candidates: Any = "auto",
+        n_candidates: int | float | Auto | Redrawn | None = "auto",
         max_memory: int | str | None = None,
-        dtype: Any = "float64",
+        dtype: FloatType | type | np.dtype = "float64",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,

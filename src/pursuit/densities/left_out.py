@@ -12,7 +12,7 @@ of σ², D numbers of directions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,7 +121,7 @@ class LeaveOneOut:
         """Return the blocks of centers of a group, made in threads."""
         blocks: dict[int, _Block] = {}
 
-        def work(slices: Sequence[slice]) -> None:
+        def work(slices: Iterable[slice]) -> None:
             for here in slices:
                 blocks[here.start] = _Block.of(self, here, models, places, is_direct)
 
@@ -133,7 +133,7 @@ class LeaveOneOut:
     ) -> None:
         """Add the Gaussians of a block to the running sums of all rows left out."""
 
-        def work(slices: Sequence[slice]) -> None:
+        def work(slices: Iterable[slice]) -> None:
             for here in slices:
                 top, total = sums.top[:, here].copy(), sums.total[:, here].copy()
                 block.add(self.X, self.X[rows[here]], here.start, places, top, total)

@@ -18,7 +18,7 @@ Letters: l points, n features, K neighbors, d directions, m queries.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -94,7 +94,7 @@ class LocalGaussians:
             return self
         stored = Factors(np.empty((n_rows, rows, columns)), np.empty(n_rows))
 
-        def work(slices: Sequence[slice]) -> None:
+        def work(slices: Iterable[slice]) -> None:
             for here in slices:
                 part = self.factors(here)
                 stored.values[here] = part.values
@@ -279,7 +279,7 @@ class LocalGaussians:
         """Add the Gaussians of some centers to the running sums."""
         add = self._add_direct if self.is_direct else self._add_from_products
 
-        def work(slices: Sequence[slice]) -> None:
+        def work(slices: Iterable[slice]) -> None:
             for here in slices:
                 add(Z[here], first, factors, sums.top[here], sums.total[here])
 

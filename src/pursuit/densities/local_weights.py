@@ -9,7 +9,7 @@ Letters: X (l, n) points, K the largest number of neighbors of a point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -181,7 +181,7 @@ def _each_block(
     starts = range(0, len(X), height)
     others = Rows(points.points, points.norms)
 
-    def some(starts: Sequence[int]) -> None:
+    def some(starts: Iterable[int]) -> None:
         for a in starts:
             rows = slice(a, min(a + height, len(X)))
             block = points[rows]

@@ -18,7 +18,7 @@ Letters: l points X, n features, m queries, s values of σ².
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -100,7 +100,7 @@ class PointwiseGaussians:
             return self._some(Z, variances, left_out, tolerance)
         out = np.empty((len(Z), len(variances)))
 
-        def work(starts: Sequence[int]) -> None:
+        def work(starts: Iterable[int]) -> None:
             for a in starts:
                 here = slice(a, a + height)
                 out_of = None if left_out is None else left_out[here]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -235,7 +235,7 @@ def _in_parts(measure: Callable[[slice], None], sample: Sample) -> None:
     is_done = np.zeros(n_centers, dtype=bool)
     with Progress(n_centers, "widths", sample.verbose, unit="point") as progress:
 
-        def work(share: Sequence[slice]) -> None:
+        def work(share: Iterable[slice]) -> None:
             for part in share:
                 measure(part)
                 is_done[part] = True

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pursuit._limits import amount
-from pursuit._parameters import neighbors_at_hand, whole_number
+from pursuit._parameters import whole_number
 from pursuit._ranges import LARGEST_TO_SQUARE
 from pursuit._rows import distinct_rows
 from pursuit.functions import Functions, OrientedGaussianFunctions
@@ -31,7 +31,7 @@ class OrientedGaussians(Dictionary):
     Parameters
     ----------
     n_neighbors : int
-        Number k of neighbors; if there are fewer other points, all, with a warning.
+        Number k of neighbors; at most the number of other points.
     n_directions : int
         Number of directions to keep; at most k and the number of features.
     gamma : float or {"cv", "median", "scale", "auto"}
@@ -83,7 +83,7 @@ class OrientedGaussians(Dictionary):
         # Equal rows are one neighbor, so that repeating a row changes nothing.
         rows, _ = distinct_rows(sample.X, sample.weight)
         around = sample.X[rows]
-        k = neighbors_at_hand(self.n_neighbors, len(around) - 1, "the other rows")
+        k = min(self.n_neighbors, len(around) - 1)
         n_points, d = points.shape
         r = min(self.n_directions, max(k, 0), d)
         if 8 * n_points * d * r > sample.memory:

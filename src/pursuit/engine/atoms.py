@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pursuit._deadline import check
 from pursuit._threads import Pool
 
 from ._loops import add_products, product, squares
@@ -249,5 +250,6 @@ class ComputedAtoms(Atoms):
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         room = np.empty((self._block, self.n_rows), self._dtype)
         for start in range(0, self.n_atoms, self._block):
+            check()
             part = slice(start, min(start + self._block, self.n_atoms))
             yield part, self._evaluate(part, room[: part.stop - part.start])

@@ -11,6 +11,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from sklearn.exceptions import ConvergenceWarning
 
 from pursuit._compiling import REORDER, compiled
+from pursuit._deadline import check
 from pursuit._warnings import warn
 
 from .objective import Objective, Point
@@ -88,6 +89,7 @@ class Newton:
         g, damping, self._least_damping = projected(here.descent, B), 0.0, 0.0
         enough = GRADIENT_TOLERANCE**2 * scale
         for _ in range(_MOST_STEPS):
+            check()
             if np.vdot(g, g) <= enough or damping > _MOST_DAMPING:
                 break
             step, promise = self._step(here, B, g, damping, enough)

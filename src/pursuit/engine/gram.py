@@ -11,8 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from pursuit._deadline import check
+
 # Number of rows whose products are added at a time, from a copy of weighted values.
 _ROWS = 512
+
+# The same for values as they are. BLAS adds products in pieces of which this is a
+# multiple, so that the sums are the same as by a single call, which lasts long.
+_PIECE = 1024
 
 # Block size of a transposition.
 _BLOCK = 128
@@ -100,6 +106,7 @@ def _products(A: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return the weighted inner products of atoms, with zeros below the diagonal."""
     matrix = np.zeros((len(A), len(A)))
     for factor, part in _weighted_parts(A, w):
+        check()
         add_products(matrix, factor, part)
     return matrix
 
@@ -126,7 +133,8 @@ def mirrored(G: np.ndarray) -> np.ndarray:
 def _weighted_parts(A: np.ndarray, w: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
     """Yield factors and parts whose inner products add up to those under ``w``."""
     if A.dtype == np.float64 and np.ptp(w) == 0:
-        yield float(w[0]), A
+        for start in range(0, A.shape[1], _PIECE):
+            yield float(w[0]), A[:, start : start + _PIECE]
         return
     used = np.flatnonzero(w)
     for start in range(0, len(used), _ROWS):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from pursuit._deadline import check
 from pursuit._progress import Progress
 
 from .atoms import Atoms
@@ -174,6 +175,7 @@ def products(
     """
     sums, used = Sums.empty(n_atoms, len(Y)), np.flatnonzero(w)
     for start in range(0, len(used), n_at_once):
+        check()
         rows = used[start : start + n_at_once]
         sums.add(evaluate(rows), Y[:, rows], w[rows])
         show(start + len(rows))

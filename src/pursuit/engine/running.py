@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from pursuit._deadline import check, reason_to_stop
 from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._limits import return_freed_memory
 from pursuit._threads import one_blas_thread
@@ -13,6 +14,9 @@ from pursuit._threads import one_blas_thread
 from ._loops import SMALLEST
 from .atoms import Atoms
 from .problem import Steps
+
+# Why pursuits end before their time.
+CUT_OFF = ("interrupted", "callback", "time")
 
 # Number of operations of each, from which on pursuits propose in threads.
 _MUCH_WORK = 1e6
@@ -33,9 +37,9 @@ def run(
 ) -> None:
     """Run pursuits to their ends; those over the same atoms share each pass.
 
-    An interrupt (Ctrl-C) ends them: the steps taken so far are kept, and
-    ``stop_reason`` is "interrupted". A second one within two seconds is meant for the
-    calling code, such as a grid search, and is raised.
+    An interrupt (Ctrl-C) or the end of a time ends them: the steps taken so far are
+    kept, and ``stop_reason`` is one of `CUT_OFF`. A second interrupt within two seconds
+    is meant for the calling code, such as a grid search, and is raised.
 
     Parameters
     ----------
@@ -49,7 +53,7 @@ def run(
             _run(pursuits, watch or (lambda _: None))
     except Interrupted:
         for p in pursuits:
-            p.stop_reason = p.stop_reason or "interrupted"
+            p.stop_reason = p.stop_reason or reason_to_stop()
 
 
 def _run(pursuits: Sequence[Steps], watch: Callable[[Sequence[Steps]], None]) -> None:
@@ -60,6 +64,7 @@ def _run(pursuits: Sequence[Steps], watch: Callable[[Sequence[Steps]], None]) ->
         for team, known in zip(teams, norms, strict=True):
             _advance(team, [next(wanted) for _ in team], known)
         watch(pursuits)
+        check()
         teams = [[p for p in team if p.stop_reason is None] for team in teams]
         teams = [team for team in teams if team]
         # Only the first round needs them.

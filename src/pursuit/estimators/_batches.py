@@ -17,7 +17,7 @@ from pursuit.trips import Checkpoint, LocalVisits, Visits
 from pursuit.trips.blocks import points_of
 
 # Parameters that do not change the model.
-_WITHOUT_EFFECT = ("verbose", "n_jobs", "max_memory")
+_WITHOUT_EFFECT = ("verbose", "n_jobs", "max_memory", "max_time")
 
 
 def visits_of(
@@ -49,6 +49,9 @@ def _identity(model: Any, source: Rows) -> str:
 
 def _shown(value: Any) -> str:
     """Return a text that is the same for equal values in another process."""
+    if isinstance(value, np.random.RandomState):
+        state: Any = value.get_state()
+        return f"{state[2]} {_shown(state[1])}"
     if isinstance(value, np.ndarray):
         return blake2b(np.ascontiguousarray(value).tobytes()).hexdigest()
     if hasattr(value, "__qualname__"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -183,7 +183,7 @@ def _visit(
     with Progress(total, label, verbose, unit="product") as progress:
         done = [0]
 
-        def work(shares: Sequence[tuple[Products, slice]]) -> None:
+        def work(shares: Iterable[tuple[Products, slice]]) -> None:
             for part, here in shares:
                 for there, some in _tiles(here.stop - here.start, part, _AT_ONCE):
                     block = slice(here.start + there.start, here.start + there.stop)

@@ -17,7 +17,7 @@ import numpy as np
 from pursuit._interrupts import Interrupted
 from pursuit._ranges import SMALLEST_POSITIVE
 from pursuit.engine.problem import Problem, Steps
-from pursuit.engine.running import run
+from pursuit.engine.running import CUT_OFF, run
 
 from .engines import Workbench
 from .folds import Folds
@@ -375,7 +375,7 @@ def _batches(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 
 
 def _run(groups: list[list[Watched]], patience: Patience | None) -> bool:
-    """Run pursuits; return False if the user interrupted them.
+    """Run pursuits; return False if they were interrupted.
 
     With patience, those of a group stop once their mean error no longer falls.
     """
@@ -389,7 +389,7 @@ def _run(groups: list[list[Watched]], patience: Patience | None) -> bool:
                 _stop_when_hopeless(group, patience)
 
     run([p.pursuit for p in pursuits], look)
-    return all(p.stop_reason != "interrupted" for p in pursuits)
+    return all(p.stop_reason not in CUT_OFF for p in pursuits)
 
 
 def _stop_when_hopeless(group: list[Watched], patience: Patience) -> None:

@@ -23,7 +23,6 @@ import numpy as np
 from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._progress import Progress
 from pursuit._threads import limited
-from pursuit._warnings import warn
 from pursuit.functions import Functions, KernelFunctions
 from pursuit.kernels.metric import composed
 from pursuit.sample import Sample
@@ -32,6 +31,7 @@ from .folds import Folds, make_folds
 from .parts import enough_atoms, enough_rows
 from .plan import Learning, Plan
 from .rounds import CLEAR_GAIN, HELD_OUT_TO_LEARN, Arena, Round, at_octave, in_metric
+from .timing import share_to_learn, tell_of_interrupt
 
 # Enough to learn from: rows, functions and folds.
 LEARNING_ROWS, LEARNING_ATOMS, N_FOLDS = 2_000, 500, 5
@@ -41,6 +41,9 @@ _FEW_MORE = 1.25
 # Maximum number of rows held out to choose ridge and size, where some rows are learned
 # from, and their share of all.
 HELD_OUT_OF_MANY, _HELD_SHARE = 2_000, 0.2
+
+# Share of the time that is left in which the best rounds are repeated on all rows.
+_REPEATING = 0.5
 
 # A chain ends if it is so many times worse than others after as many rounds, and is not
 # begun for a family that starts so many times worse than another.
@@ -58,18 +61,40 @@ def learn(plan: Plan) -> Plan:
     arena = Arena(part, plan.learning)
     # Hundreds of short pursuits: threads would wait for each other most of the time.
     with limited(1):
-        rounds, is_cut_short = _rounds(arena, plan.learning)
-        best = chosen(_eligible(rounds, plan.learning))
-        learned = _with_kernel(plan, arena, best, is_shared)
+        share = share_to_learn(plan)
+        with plan.deadline.part(share):
+            rounds, is_cut_short = _rounds(arena, plan.learning)
+        if not rounds:
+            # The kernel to begin with serves.
+            return replace(plan, learning=None, is_cut_short=True)
+        learned, is_plain = _with_best(plan, arena, rounds, is_shared)
     tried = [r.as_trial() for r in rounds]
-    return replace(learned, tried=tried, is_cut_short=is_cut_short)
+    return replace(learned, tried=tried, is_cut_short=is_cut_short or is_plain)
+
+
+def _with_best(
+    plan: Plan, arena: Arena, rounds: Sequence[Round], is_shared: bool
+) -> tuple[Plan, bool]:
+    """Return the plan with the kernel of the best round.
+
+    If there is no time to repeat its metric on all rows, that is the best of the rounds
+    before any metric was learned; the second value says whether it is so.
+    """
+    assert plan.learning is not None
+    try:
+        best = chosen(_eligible(rounds, plan.learning))
+        with single_interrupts(), plan.deadline.part(_REPEATING):
+            return _with_kernel(plan, arena, best, is_shared), False
+    except Interrupted:
+        first = chosen([r for r in rounds if r.before is None])
+        return _with_kernel(plan, arena, first, is_shared), True
 
 
 # -- chains and the choice among their rounds --------------------------------------
 
 
 def _rounds(arena: Arena, learning: Learning) -> tuple[list[Round], bool]:
-    """Return all rounds that were worth trying, and whether the user cut them short."""
+    """Return all rounds that were worth trying, and whether they were cut short."""
     rounds: list[Round] = []
     with Progress(None, "kernel", arena.engines.verbose, unit="round") as progress:
         try:
@@ -78,11 +103,13 @@ def _rounds(arena: Arena, learning: Learning) -> tuple[list[Round], bool]:
                     rounds.append(r)
                     progress.show(len(rounds), error=min(r.error for r in rounds))
         except Interrupted:
-            if not rounds:
+            deadline = arena.plan.deadline
+            if not rounds and deadline.reason in (None, "interrupted"):
                 raise KeyboardInterrupt from None
-            warn(
+            tell_of_interrupt(
+                deadline,
                 "The search for a kernel was interrupted; the best of those compared "
-                "so far is used."
+                "so far is used.",
             )
             return rounds, True
     return rounds, False

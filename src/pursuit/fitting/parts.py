@@ -53,7 +53,7 @@ def enough_atoms(plan: Plan, rows: np.ndarray, n: int) -> np.ndarray:
 
     Functions on rows outside the sample are left out.
     """
-    priority, at = plan.sample.priority, plan.grid.dictionaries[0].rows
+    priority, at = plan.sample.priority, plan.grid.rows
     is_present = np.zeros(len(plan.sample), dtype=bool)
     is_present[rows] = True
     on_rows = np.flatnonzero((at >= 0) & is_present[at])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 import numpy as np
 
+from pursuit._deadline import Deadline
 from pursuit.engine.problem import Problem, Steps
 from pursuit.functions import Functions
 from pursuit.kernels import Kernel
@@ -51,6 +52,8 @@ class Grid:
         The ridges, in order.
     least_alpha : float
         How low a search may go where the lowest of them is the best.
+    rows : ndarray of int of shape (M,)
+        Row of the sample on which each function is centered, -1 for none.
     atom_sets : ndarray of int of shape (M,)
         Set of equal rows on which each function is centered, -1 for none.
     labels : ndarray of int of shape (M,)
@@ -67,6 +70,7 @@ class Grid:
     relearn: Callable[[np.ndarray], list[Functions]] | None
     alphas: Sequence[float]
     least_alpha: float
+    rows: np.ndarray
     atom_sets: np.ndarray
     labels: np.ndarray
     clear: float = 0.0
@@ -88,10 +92,14 @@ class Grid:
             return self.dictionaries[width]
         return self.relearn(weight)[width]
 
-    def some(self, atoms: np.ndarray) -> Grid:
-        """Return the grid with some of the functions only."""
+    def some(self, atoms: np.ndarray, rows: np.ndarray) -> Grid:
+        """Return the grid with some of the functions, for some rows of the sample."""
+        at = self.rows[atoms]
+        place = np.full(max(rows.max(initial=-1), at.max(initial=-1)) + 2, -1)
+        place[rows] = np.arange(len(rows))
         return replace(
             self,
+            rows=place[at],  # the last place, -1, is for none
             dictionaries=[d[atoms] for d in self.dictionaries],
             atom_sets=self.atom_sets[atoms],
             labels=self.labels[atoms],
@@ -161,7 +169,11 @@ class Plan:
     tried : sequence of Trial
         What was compared before the search.
     is_cut_short : bool
-        Whether the user interrupted that.
+        Whether that was interrupted, or its time was over.
+    deadline : Deadline
+        When the fit has to end.
+    least_steps : int
+        Length that the final path may have even if a search finds it too long.
     """
 
     sample: Sample
@@ -175,6 +187,14 @@ class Plan:
     learning: Learning | None = None
     tried: Sequence[Trial] = ()
     is_cut_short: bool = False
+    deadline: Deadline = field(default_factory=Deadline)
+    least_steps: int = 0
+
+    @property
+    def has_search(self) -> bool:
+        """Whether a kernel is learned, or held-out rows are compared, first."""
+        has_choice = self.grid.has_choice or self.learning is not None
+        return len(self.folds) > 0 and (self.selection.word == "cv" or has_choice)
 
     @property
     def chooses_size_on_path(self) -> bool:
@@ -222,7 +242,7 @@ class Plan:
         self, rows: np.ndarray, atoms: np.ndarray, parts: Sequence[np.ndarray]
     ) -> Plan:
         """Return the plan for some rows, atoms and folds."""
-        sample, grid = self.sample.some(rows), self.grid.some(atoms)
+        sample, grid = self.sample.some(rows), self.grid.some(atoms, rows)
         parts = [part[rows] for part in parts]
         folds = self.folds
         return replace(

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._deadline import Interrupted
 from pursuit.engine.problem import Problem, Steps
-from pursuit.engine.running import run
+from pursuit.engine.running import CUT_OFF, run
 from pursuit.functions import KernelFunctions
 from pursuit.gradients import average_products, root_of
 from pursuit.kernels import InMetric, Kernel
@@ -380,9 +381,9 @@ def _ended(bench: Workbench, problem: Problem) -> Steps:
     for _ in range(2):
         pursuit = bench.pursuit(problem)
         run([pursuit])
-        if pursuit.stop_reason != "interrupted":
+        if pursuit.stop_reason not in CUT_OFF:
             return pursuit
-    raise KeyboardInterrupt
+    raise Interrupted
 
 
 def at_octave(kernel: Kernel, octave: int) -> Kernel:

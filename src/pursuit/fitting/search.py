@@ -14,6 +14,7 @@ folds. The plan's rows, candidates and folds then choose the size and fit the mo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -24,7 +25,6 @@ from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._parameters import thread_count
 from pursuit._progress import Progress
 from pursuit._threads import allowed_threads, limited
-from pursuit._warnings import warn
 from pursuit.engine.problem import Problem
 from pursuit.functions import Functions
 
@@ -33,6 +33,7 @@ from .engines import Workbench
 from .folds import enough_folds
 from .parts import enough_atoms, enough_rows
 from .plan import Grid, Pairs, Plan, middle_widths
+from .timing import part_in_time, share_to_search, tell_of_interrupt
 from .trials import Trial, lowest, steadiest
 
 # How many times smaller the next ridge is if the smallest was the best, and by which
@@ -64,7 +65,9 @@ class Choice:
     trials : list of Trial
         All that was compared.
     is_cut_short : bool
-        Whether the user interrupted it.
+        Whether it was interrupted, or its time was over.
+    lacks_size : bool
+        Whether there was no time for the folds to choose a size.
     bench : Workbench or None
         Inner products of all functions on all rows, if they were needed to choose the
         size and suit the final model too.
@@ -78,6 +81,7 @@ class Choice:
     sizes: list[int] | None = None
     trials: Sequence[Trial] = ()
     is_cut_short: bool = False
+    lacks_size: bool = False
     bench: Workbench | None = None
     held_out: HeldOutError | None = None
 
@@ -98,10 +102,15 @@ def choose(plan: Plan) -> Choice:
     max_steps, tolerance = plan.template.max_steps, plan.selection.tolerance
     # With a single held-out part and nothing to compare, no search is needed: the
     # final pursuit itself records the held-out error.
-    if not len(plan.folds) or not (selection == "cv" or grid.has_choice):
+    if not plan.has_search:
         return Choice(0, grid.alphas[0], max_steps)
-    part = part_to_search(plan)
-    trials, is_cut_short = search(part)
+    if plan.deadline.is_over:
+        return _untried(plan)
+    part = part_in_time(part_to_search(plan))
+    with plan.deadline.part(share_to_search(plan)):
+        trials, is_cut_short = search(part)
+    if not trials:
+        return _untried(plan)
     best = steadiest(trials, grid.clear)
     choice = Choice(
         best.width,
@@ -113,6 +122,8 @@ def choose(plan: Plan) -> Choice:
         bench=best.bench if part is plan else None,
     )
     is_whole = part is plan
+    if is_cut_short and plan.deadline.reason != "interrupted" and _went_on(best):
+        return replace(choice, lacks_size=True)
     if selection == "cv" and not is_whole and not is_cut_short:
         return _sized_by_all(plan, choice, best)
     if selection == "cv" or (selection == "validation" and is_whole):
@@ -122,6 +133,22 @@ def choose(plan: Plan) -> Choice:
         error = HeldOutError.of(best.curves, ends, len(part.folds) > 1)
         return replace(choice, held_out=error)
     return choice
+
+
+def _untried(plan: Plan) -> Choice:
+    """Return what serves if there was no time to compare anything."""
+    plan.deadline.cut_short()
+    grid = plan.grid
+    width, alphas = (len(grid.dictionaries) - 1) // 2, list(grid.alphas)
+    if grid.pairs is not None:
+        width, alphas = grid.pairs[min(1, len(grid.pairs) - 1)]
+    alpha, max_steps = alphas[len(alphas) // 2], plan.template.max_steps
+    return Choice(width, alpha, max_steps, is_cut_short=True, lacks_size=True)
+
+
+def _went_on(trial: Trial) -> bool:
+    """Return whether the error of a trial still fell at its end."""
+    return any(curve.best() == len(curve.mean) - 1 for curve in trial.curves)
 
 
 def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
@@ -136,16 +163,17 @@ def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
         for p, n in zip(plan.problems(best.alpha), furthest, strict=True)
     ]
     try:
-        with single_interrupts():
+        with single_interrupts(), plan.deadline.part(share_to_search(plan)):
             # The final model comes last, under the weights of all rows.
             weights = {**plan.folds.keyed_weights, 0: plan.template.weight}
             dictionary = plan.grid.dictionaries[best.width]
             bench = _bench_of_folds(plan, dictionary, problems, weights)
             curves = shared_curves(bench, problems, plan.folds, score=plan.score)
     except Interrupted:
-        warn(
+        tell_of_interrupt(
+            plan.deadline,
             "The choice of a size was interrupted; the one that was best in the search "
-            "is used."
+            "is used.",
         )
         choice = replace(choice, is_cut_short=True)
         return choice.sized_by(best, tolerance, len(plan.folds))
@@ -195,11 +223,13 @@ def search(plan: Plan) -> tuple[list[Trial], bool]:
                         progress.show(len(trials), error=lowest(trials).error)
         except Interrupted as stop:
             trials = trials or stop.partial or []
-            if not trials:
+            is_by_user = plan.deadline.reason in (None, "interrupted")
+            if not trials and is_by_user and not plan.tried:
                 raise KeyboardInterrupt from None
-            warn(
+            tell_of_interrupt(
+                plan.deadline,
                 "The search was interrupted; the best of the widths and ridges "
-                "compared so far is used."
+                "compared so far is used.",
             )
             return trials, True
     return trials, False
@@ -273,9 +303,11 @@ def compare(plan: Plan, pairs: Pairs) -> Iterator[list[Trial]]:
         return
     # Threads share the data; each gets its share of the memory and of BLAS.
     share = replace(plan, engines=plan.engines.shared_by(n_jobs))
+    # Each thread knows the deadline of this one.
+    tasks = [delayed(copy_context().run)(_trials, share, *pair) for pair in pairs]
     with limited(max(1, allowed_threads() // n_jobs)):
         yield from Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(_trials)(share, *pair) for pair in pairs
+            tasks
         )
 
 

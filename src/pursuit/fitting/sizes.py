@@ -46,7 +46,7 @@ def _bounds(plan: Plan, p: Steps) -> np.ndarray:
     path = p.path()
     counted = counted_rows(np.where(p.problem.weight > 0, plan.sample.counts, 0.0))
     K = p.atoms.values(path.support)[:, counted].T
-    rows = positions_of(plan.grid.dictionaries[0].rows[path.support], counted)
+    rows = positions_of(plan.grid.rows[path.support], counted)
     Y = p.problem.Y[:, counted]
     training = Training(Y, rows, len(plan.grid.labels), plan.sample.is_class)
     rule = plan.selection.rule(plan.sample.is_class)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._deadline import check
 from pursuit._limits import amount
 from pursuit._rows import row_digests
 from pursuit.engine.atoms import Atoms, ComputedAtoms, Evaluate, StoredAtoms
@@ -124,6 +125,7 @@ class Functions(ABC):
             stored = np.empty((n_atoms, n_rows), dtype)
             step = max(_LEAST_BLOCK, _STORED_BLOCK // max(1, n_rows))
             for part in slices(n_atoms, step):
+                check()
                 evaluate(part, stored[part])
             size = image_size(n_rows, n_atoms, left // n_images)
             return StoredAtoms(stored, size)

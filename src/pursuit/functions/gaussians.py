@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -79,7 +79,7 @@ class VariedGaussians(_Gaussians):
             order = np.argsort(place, kind="stable")
             points, local = np.unique(place[order], return_inverse=True)
 
-            def work(tiles: Sequence[tuple[slice, slice]]) -> None:
+            def work(tiles: Iterable[tuple[slice, slice]]) -> None:
                 for here, there in tiles:
                     x, z = right[there], left[points[here]]
                     D = squared_distances(z, x, np.empty((len(z), len(x))))
@@ -140,7 +140,7 @@ class OrientedGaussianFunctions(_Gaussians):
                 out = room_for(index, len(self), len(right), dtype)
             wanted = np.arange(len(self))[index]
 
-            def work(parts: Sequence[slice]) -> None:
+            def work(parts: Iterable[slice]) -> None:
                 for part in parts:
                     self._write(wanted[part], left, right, floor, out[part])
 

@@ -183,7 +183,7 @@ class NeighborsDisplay:
                     alpha=0.6,
                     zorder=1.5,
                 )
-            name = "neighbors" if label is None else f"neighbors of {_text(label)}"
+            name = "neighbors" if label is None else f"neighbors, class {_text(label)}"
             how = {"s": 36, "edgecolors": "white", "lw": 0.5, "zorder": 2, **style}
             self.points_.append(
                 ax.scatter(*flat_rows[rows].T, label=name, **{**how, **kwargs})

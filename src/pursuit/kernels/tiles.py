@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class TiledBetween(Between):
         out = np.empty((len(left), len(right))) if out is None else out
         check_out(out, (len(left), len(right)))
 
-        def work(tiles: Sequence[Tile]) -> None:
+        def work(tiles: Iterable[Tile]) -> None:
             buffer = np.empty(min(TILE * TILE, out.size))
             for here, there in tiles:
                 self._write(left, right, here, there, buffer, out)

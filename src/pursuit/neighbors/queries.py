@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,7 +85,7 @@ class Query:
         """
         hoods = self.hoods
 
-        def work(slices: Sequence[slice]) -> None:
+        def work(slices: Iterable[slice]) -> None:
             for s in slices:
                 parts = (array[s] for array in rowwise)
                 loop(

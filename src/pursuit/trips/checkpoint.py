@@ -6,7 +6,6 @@ import io
 import json
 import os
 import time
-import zipfile
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -18,8 +17,14 @@ import scipy.sparse as sp
 from pursuit._writing import write_whole
 
 _FORMAT = 1
+# Bytes in front of the content, which tell whether it is damaged.
+_DIGEST = 16
 # Seconds between two saves, and the least ratio of other work to saving.
 _EVERY, _RATIO = 10.0, 20.0
+
+
+class CheckpointError(OSError):
+    """A checkpoint that cannot be written."""
 
 
 class Checkpoint:
@@ -41,6 +46,12 @@ class Checkpoint:
         self._latest, self._took = time.monotonic(), 0.0
         if self._path.exists():
             self._read()
+        else:
+            # Tells now, and not after an hour, if the file cannot be written.
+            self._write("at all")
+
+    def __str__(self) -> str:
+        return f"checkpoint={str(self._path)!r}"
 
     @property
     def is_due(self) -> bool:
@@ -56,10 +67,7 @@ class Checkpoint:
         entry = self._entries.get(key)
         if entry is None:
             return tally, 0, False
-        try:
-            restored = _restored(tally, f"{key}/", entry["fields"], self._arrays)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(self._unreadable(str(error))) from None
+        restored = _restored(tally, f"{key}/", entry["fields"], self._arrays)
         return restored, int(entry["n_blocks"]), bool(entry["is_complete"])
 
     def save(
@@ -74,6 +82,11 @@ class Checkpoint:
             del self._arrays[name]
         self._entries[key] = entry
         self._arrays |= arrays
+        self._write(f"after block {n_blocks} of the trip {key!r}")
+        self._latest = time.monotonic()
+        self._took = self._latest - start
+
+    def _write(self, when: str) -> None:
         content = io.BytesIO()
         header = {
             "format": _FORMAT,
@@ -81,45 +94,49 @@ class Checkpoint:
             "trips": self._entries,
         }
         text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        content.write(bytes(_DIGEST))
         np.savez(content, header=text, **self._arrays)  # type: ignore[arg-type]
+        whole = content.getbuffer()
+        whole[:_DIGEST] = _digest(whole[_DIGEST:])
         try:
-            write_whole(self._path, content.getvalue())
+            write_whole(self._path, whole)
         except OSError as error:
-            raise OSError(
-                f"checkpoint={str(self._path)!r} cannot be written after block "
-                f"{n_blocks} of the trip {key!r}: {error}. What was written before is "
-                "still valid: a fit with the same checkpoint goes on from there."
+            is_kept = self._path.exists()
+            raise CheckpointError(
+                f"{self} cannot be written {when}: {error}."
+                + " What was written before is still valid: a fit with the same "
+                "checkpoint goes on from there." * is_kept
             ) from error
-        self._latest = time.monotonic()
-        self._took = self._latest - start
 
     def _read(self) -> None:
         try:
-            content = io.BytesIO(self._path.read_bytes())
-            with np.load(content, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(arrays.pop("header").tobytes())
-            known = header["format"], header["belongs_to"], dict(header["trips"])
-        except (
-            *(EOFError, OSError, ValueError, KeyError, TypeError),
-            zipfile.BadZipFile,
-        ) as error:
+            whole = self._path.read_bytes()
+        except OSError as error:
             raise ValueError(self._unreadable(str(error))) from None
-        version, belongs_to, trips = known
+        if whole[:_DIGEST] != _digest(whole[_DIGEST:]):
+            raise ValueError(self._unreadable("it is damaged, or another file"))
+        with np.load(io.BytesIO(whole[_DIGEST:]), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        version, belongs_to = header["format"], header["belongs_to"]
         if version != _FORMAT:
             raise ValueError(self._unreadable(f"its format is {version!r}"))
         if belongs_to != self._belongs_to:
             raise ValueError(
-                f"checkpoint={str(self._path)!r} belongs to a fit of other rows, or "
+                f"{self} belongs to a fit of other rows, or "
                 "with other parameters: delete the file, or name another one."
             )
-        self._entries, self._arrays = trips, arrays
+        self._entries, self._arrays = header["trips"], arrays
 
     def _unreadable(self, why: str) -> str:
         return (
-            f"checkpoint={str(self._path)!r} is no readable checkpoint ({why}): delete "
-            "the file, or name another one."
+            f"{self} is no readable checkpoint ({why}): delete the file, or name "
+            "another one."
         )
+
+
+def _digest(content: bytes | memoryview) -> bytes:
+    return blake2b(content, digest_size=_DIGEST).digest()
 
 
 # -- tallies as arrays -------------------------------------------------------------

@@ -20,7 +20,7 @@ from pursuit._progress import Progress
 from pursuit.batches import Block, Rows
 
 from .blocks import stacked
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, CheckpointError
 
 # Blocks with fewer rows than this are joined before they are visited.
 _LEAST_ROWS = 4096
@@ -123,31 +123,43 @@ class LocalVisits(Visits):
 
     def _go(self, trip: Trip[T], key: str, tally: T, n_blocks: int) -> int:
         """Visit all blocks but the first ones; return how many there are."""
-
-        def keep(is_due: bool = True) -> None:
-            if self._checkpoint is not None and is_due:
-                self._checkpoint.save(key, tally, n_blocks)
-
+        kept = self._checkpoint
         bar = Progress(self._n_rows, trip.name, self._verbose, unit="row")
+        is_whole = True
         with bar as progress, held_interrupts() as is_interrupted:
             progress.show(tally.n_rows)
-            blocks = joined(self._rows.blocks(n_blocks))
-            while True:
-                try:
-                    n_joined, block = next(blocks, (0, None))
-                except BaseException:
-                    # The rows cannot be read on, but the tally is whole.
-                    keep()
-                    raise
-                if block is None:
-                    return n_blocks
-                trip.visit(tally, block)
-                n_blocks += n_joined
-                progress.show(tally.n_rows)
-                if is_interrupted():
-                    keep()
-                    raise KeyboardInterrupt
-                keep(self._checkpoint is not None and self._checkpoint.is_due)
+            try:
+                for n_joined, block in joined(self._rows.blocks(n_blocks)):
+                    is_whole = False
+                    trip.visit(tally, block)
+                    is_whole, n_blocks = True, n_blocks + n_joined
+                    progress.show(tally.n_rows)
+                    if is_interrupted():
+                        raise KeyboardInterrupt
+                    if kept is not None and kept.is_due:
+                        kept.save(key, tally, n_blocks)
+            except (Exception, KeyboardInterrupt) as error:
+                # What a visit left half done is not worth keeping.
+                can_keep = is_whole and not isinstance(error, CheckpointError)
+                if kept is not None and can_keep:
+                    kept.save(key, tally, n_blocks)
+                error.add_note(self._advice(trip, n_blocks))
+                raise
+        return n_blocks
+
+    def _advice(self, trip: Trip[T], n_blocks: int) -> str:
+        """Return where a trip has ended too early, and what to do."""
+        if self._checkpoint is None:
+            advice = (
+                "Nothing of the fit is kept: with checkpoint='fit.npz', another call "
+                "would go on from here."
+            )
+        else:
+            advice = f"The same call goes on from {self._checkpoint}."
+        return (
+            f"This was on the trip {trip.name!r} over the rows, after {n_blocks} "
+            f"blocks. {advice}"
+        )
 
 
 @contextmanager

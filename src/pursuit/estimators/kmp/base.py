@@ -45,6 +45,7 @@ from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.expansions import values_of
 from pursuit.fitting import REASONS, Fit, fit
 from pursuit.fitting.plan import Plan
+from pursuit.fitting.timing import rows_in_time, sample_in_time, without_unused
 from pursuit.functions import Functions
 from pursuit.gradients import column_scales, importances
 from pursuit.kernels import InMetric, Kernel, Linear
@@ -60,6 +61,7 @@ from pursuit.selection import Selection, as_selection
 from .attributes import IMPORTANCE_ROWS, path_attributes, places_of
 from .batches import BatchFits
 from .callbacks import CallbackSupport, StepReporter
+from .continuing import Continued, Known
 from .outputs import Outputs
 from .planning import drawn_seed, make_plan
 from .scoring import HeldOutScore, known_model, scorer_of
@@ -71,10 +73,12 @@ from .settings import (
     takes_kernel_matrix,
 )
 from .summary import Summary, size_reason, summary_of
-from .useless import tell_what_is_useless
+from .useless import tell_of_time, tell_what_is_useless
 
 
-class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParameters):
+class BaseKMP(
+    Continued, BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParameters
+):
     """Base class of the regressor and the classifier."""
 
     _removed, _foreign, _guide = REMOVED, SVC_WORDS, SVC_GUIDE
@@ -96,6 +100,7 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         fit_intercept: bool = True,
         n_candidates: int | float | Auto | Redrawn | None = "auto",
         max_memory: int | str | None = None,
+        max_time: float | str | None = None,
         dtype: FloatType | type | np.dtype = "float64",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -113,6 +118,7 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         self.fit_intercept = fit_intercept
         self.n_candidates = n_candidates
         self.max_memory = max_memory
+        self.max_time = max_time
         self.dtype = dtype
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -155,14 +161,26 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         y: np.ndarray,
         groups: Any,
         is_shared: bool = True,
+        known: Known | None = None,
     ) -> Fit:
-        """Fit a sample; ``y`` are its targets as scorers see them."""
+        """Fit a sample; ``y`` are its targets as scorers see them.
+
+        If something is known from an earlier fit, the fit goes on from there.
+        """
         start = time.perf_counter()
+        sample = sample_in_time(settings.deadline, sample)
         score = self._score(settings, sample, outputs, y, is_shared)
         plan = make_plan(settings, sample, outputs.loss, score, groups, is_shared)
+        plan = without_unused(plan)
+        if known is not None:
+            plan = known.settle(plan)
         reporter = self._reporter(plan, outputs, y)
         result = fit(plan, reporter)
-        tell_what_is_useless(result, sample)
+        if known is not None:
+            known.check(result)
+        plan = result.plan
+        tell_what_is_useless(result, plan.sample)
+        tell_of_time(result, len(sample))
         self._set(
             self._fitted_attributes(
                 plan,
@@ -173,9 +191,13 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
                 result.alpha,
             )
         )
+        self._n_rows = len(sample)
         self.loss_ = outputs.loss
         self.selection_ = plan.selection.word
         self.stop_reason_ = REASONS[result.stop_reason]
+        if len(plan.sample) < len(sample):
+            some = f"fitted to {len(plan.sample)} of {len(sample)} rows"
+            self.stop_reason_ += f"; {some}"
         self.size_reason_ = size_reason(
             plan.selection,
             result.sizes,
@@ -184,8 +206,9 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
             result.stop_reason,
         )
         self._held_out = result.held_out
-        self.search_ = [trial.as_dict() for trial in result.trials]
-        self._importances = self._measured_importances(sample)
+        self.search_ = [] if known is None else list(known.search)
+        self.search_ += [trial.as_dict() for trial in result.trials]
+        self._importances = self._measured_importances(plan.sample)
         self._seconds = time.perf_counter() - start
         if reporter is not None:
             reporter.finish()
@@ -226,13 +249,17 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         if settings.learned is not None and settings.learned.learns_metric:
             # Folds and candidates do not depend on the units of the columns either.
             contents = mapped(X, column_scales(X, weight))
+        is_kernel = takes_kernel_matrix(self.kernel, self.dictionary)
+        if not is_kernel:
+            codes = more.get("codes")
+            weight = rows_in_time(settings.deadline, X, weight, codes)
         rng = settings.random_numbers
         return Sample.of(
             X,
             Y,
             weight,
             feature_names=None if names is None else tuple(map(str, names)),
-            is_kernel=takes_kernel_matrix(self.kernel, self.dictionary),
+            is_kernel=is_kernel,
             fit_intercept=settings.fit_intercept and loss.frees_constant,
             memory=settings.memory,
             seed=drawn_seed(rng) if settings.is_seeded else 0,
@@ -287,7 +314,11 @@ class BaseKMP(BatchFits, OnnxConvertible, CallbackSupport, Saved, RemovedParamet
         weights = {"sample_weight": plan.sample.counts}
         data = {"X": plan.sample.X, "y": y, "metadata": weights}
         attributes = partial(self._attributes_after, plan, outputs)
-        return StepReporter(self, plan.template.max_steps, data, attributes)
+        n_steps, has_search = plan.template.max_steps, plan.has_search
+        reporter = StepReporter(self, n_steps, data, attributes, has_search)
+        if has_search:
+            plan.deadline.ask = reporter.stops_search
+        return reporter
 
     def _attributes_after(
         self,

@@ -113,6 +113,9 @@ def _searched(model: Any, plan: BatchPlan, drawn: Drawn) -> _Searched:
         chooser = clone(model).set_params(max_support=min(plan.max_steps, len(rows)))
         if is_word(model.loss, "auto"):
             chooser.set_params(loss="squared")
+        if model.random_state is None:
+            # A fit that is resumed, or runs elsewhere, must choose the same.
+            chooser.set_params(random_state=0)
         fit = chooser._fit(rows.X, plan.coding.targets_of(rows), rows.counts, None)
         functions, alpha, trials = fit.dictionary, fit.alpha, chooser.search_
     is_on_rows = dictionary is None or (

@@ -111,7 +111,13 @@ def make_batch_plan(model: Any, settings: Settings, looked: Looked) -> BatchPlan
 
 
 def check_suits_batches(model: Any, settings: Settings) -> None:
-    """Raise a ValueError on settings that need all rows in memory."""
+    """Raise a ValueError on settings that need all rows in memory, or an end."""
+    if settings.deadline.is_bound:
+        raise ValueError(
+            f"max_time={model.max_time!r} is for fit: fit_batches visits all rows, "
+            "however long that takes, and goes on from its checkpoint if it is "
+            "stopped. Leave max_time at None."
+        )
     why = None
     selection, method = settings.selection, settings.method
     if takes_kernel_matrix(model.kernel, model.dictionary) or model._takes_matrix:
@@ -212,9 +218,7 @@ def _n_candidates(settings: Settings, n_rows: int, is_auto: bool) -> int:
     if not is_auto:
         return n
     steps = settings.wanted_steps(n_rows)
-    # Their products, twice, take no more than an eighth of the memory.
-    most = int(np.sqrt(settings.memory / 64.0))
-    return max(min(steps, PART_ROWS), min(n, CANDIDATES_PER_STEP * steps, most))
+    return max(min(steps, PART_ROWS), min(n, CANDIDATES_PER_STEP * steps))
 
 
 def _held_out_share(settings: Settings, selection: Selection, n_rows: int) -> float:

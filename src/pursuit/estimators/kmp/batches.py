@@ -26,12 +26,17 @@ class BatchFits(BaseEstimator):
         """Fit the model to rows that are read block by block, again and again.
 
         The result does not depend on the order of the rows, nor on their division into
-        blocks. Rows that are few enough (20 000 different ones) are fitted as by `fit`.
-        Of more rows, a part of that size, drawn by content, chooses kernel, width and
-        ridge; one trip over all rows then sums up inner products, from which the
+        blocks. Of many rows, a part of 20 000, drawn by content, chooses kernel, width
+        and ridge; one trip over all rows then sums up inner products, from which the
         points, their number and the coefficients follow. Under a loss other than the
         squared one the points are still chosen by squared loss; their coefficients
-        minimize the loss on all rows, in a few more trips.
+        minimize the loss on all rows, in a few more trips. ``loss="auto"`` is then the
+        squared loss.
+
+        The model is that of `fit`, up to rounding, if no more than 20 000 rows differ,
+        or under squared loss if kernel, width and ridge are given, `n_candidates` and
+        `random_state` are numbers, and ``selection=None``. Otherwise `fit` compares
+        more candidates, and draws other rows to search on and to hold out.
 
         Parameters
         ----------

@@ -31,6 +31,10 @@ def with_callbacks(method: Method) -> Method:
 class StepReporter:
     """Report every step of the final pursuit to the callbacks of an estimator.
 
+    If there is a search before, they are told now and then that it goes on: each time
+    is a task "moment" of the task "search", without a model. Whoever asks to stop there
+    gets the model that can be fitted soon.
+
     Parameters
     ----------
     estimator : object
@@ -42,6 +46,8 @@ class StepReporter:
     attributes : callable
         ``attributes(pursuits, dictionary, n)`` returns the fitted attributes after
         step ``n``.
+    has_search : bool
+        Whether anything is compared before the final pursuit.
     """
 
     def __init__(
@@ -50,17 +56,44 @@ class StepReporter:
         n_steps: int,
         data: dict[str, Any],
         attributes: Callable[[Sequence[Steps], Any, int], dict[str, Any]],
+        has_search: bool,
     ) -> None:
         self._estimator, self._data, self._attributes = estimator, data, attributes
         self._n_told = 0
-        self._context = estimator._init_callback_context(max_subtasks=n_steps)
+        self._has_stopped = False
+        n_tasks = n_steps + has_search
+        self._context = estimator._init_callback_context(max_subtasks=n_tasks)
         self._context.call_on_fit_task_begin(estimator=estimator, **data)
+        self._search: Any = None
+        if has_search:
+            self._search = self._context.subcontext("search", max_subtasks=None)
+            self._search.call_on_fit_task_begin(estimator=estimator, **data)
+
+    def stops_search(self) -> bool:
+        """Return whether a callback asks to stop before the final pursuit."""
+        if self._search is not None:
+            moment = self._search.subcontext("moment")
+            moment.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            self._has_stopped = self._ended(moment)
+        return self._has_stopped
+
+    def _ended(self, task: Any) -> bool:
+        """Tell of the end of a task; return whether a callback asks to stop."""
+        end = task.call_on_fit_task_end
+        return bool(end(estimator=self._estimator, **self._data))
 
     def __call__(self, pursuits: Sequence[Steps], dictionary: Any) -> int | None:
-        """Report the steps since the last call; return after which a callback stops."""
+        """Report the steps since the last call; return after which a callback stops.
+
+        If one has stopped the search already, the steps are those that it gets for it.
+        """
+        if self._search is not None:
+            self._ended(self._search)
+            self._search = None
         while self._n_told < max(p.n_steps for p in pursuits):
             self._n_told += 1
-            if self._tell(pursuits, dictionary, self._n_told):
+            stops = self._tell(pursuits, dictionary, self._n_told)
+            if stops and not self._has_stopped:
                 return self._n_told
         return None
 

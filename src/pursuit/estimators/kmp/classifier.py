@@ -37,6 +37,7 @@ from pursuit.selection import Selection
 
 from .base import BaseKMP
 from .callbacks import with_callbacks
+from .continuing import Known
 from .outputs import ClassOutputs, class_targets
 
 
@@ -144,6 +145,13 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
         the free memory. Kernel values that do not fit are recomputed at each pass,
         with the same result.
+    max_time : float, str or None, default=None
+        Time that the fit may take, search and all: seconds, or a text such as "30 s" or
+        "2 min"; None is as long as it takes. The model is the best that was found in
+        that time, and `stop_reason_` begins with "time" if anything was cut short:
+        first fewer settings are compared, then fewer rows and candidates. Such a model
+        depends on the machine and its load, even with a `random_state`; a time that
+        amply suffices changes nothing. Not for `fit_batches`.
     dtype : {"float64", "float32"}, default="float64"
         Type in which kernel values are stored during the fit; sums are always
         float64.
@@ -161,9 +169,10 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         Number of widths compared at a time, in threads that share `max_memory` and
         the threads of BLAS.
     verbose : int or bool, default=0
-        Whether to show a progress bar. Ctrl-C ends the fit with the model found so far
-        and a warning; pressed twice within two seconds, it also ends the surrounding
-        code, such as a grid search.
+        Whether to show a progress bar. Ctrl-C ends the fit within about a second, with
+        the model that can be had from what was found so far, and a warning (see also
+        :meth:`continue_fit`); pressed twice within two seconds, it also ends the
+        surrounding code, such as a grid search.
 
     Attributes
     ----------
@@ -216,7 +225,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     selection_ : str or None
         How the size was chosen.
     stop_reason_ : str
-        Why the path ends; for a model from ``truncate``, that it was cut.
+        Why the path ends; for a model from ``truncate``, that it was cut. Where time
+        was too short for all rows, how many were fitted.
     size_reason_ : str
         What chose the size on the path.
     held_out_error_ : float or None
@@ -274,6 +284,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         fit_intercept: bool = True,
         n_candidates: int | float | Auto | Redrawn | None = "auto",
         max_memory: int | str | None = None,
+        max_time: float | str | None = None,
         dtype: FloatType | type | np.dtype = "float64",
         multiclass: Multiclass = "shared",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
@@ -294,6 +305,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
             fit_intercept=fit_intercept,
             n_candidates=n_candidates,
             max_memory=max_memory,
+            max_time=max_time,
             dtype=dtype,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -330,7 +342,14 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         self._fit(X, y, sample_weight, groups)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Fit:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        known: Known | None = None,
+    ) -> Fit:
         """Fit the model, and return how it was found."""
         settings = self._settings()
         check_choice("multiclass", self.multiclass, ("shared", "ovr"))
@@ -352,7 +371,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         more = {"counts": counts, "classes": self.classes_, "codes": codes}
         sample = self._sample(settings, X, Y, weight, loss, **more)
         outputs = ClassOutputs(self.classes_, loss)
-        return self._pursue(settings, sample, outputs, y, groups, is_shared)
+        return self._pursue(settings, sample, outputs, y, groups, is_shared, known)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the values of the fitted functions.

@@ -110,6 +110,7 @@ def make_plan(
         ),
         is_shared=is_shared,
         learning=learning,
+        deadline=settings.deadline,
     )
 
 
@@ -215,6 +216,7 @@ def _grid(
         relearn=_relearner(dictionary, sample),
         alphas=alphas,
         least_alpha=least_alpha,
+        rows=rows,
         atom_sets=np.where(rows >= 0, sample.sets[rows], -1),
         labels=_labels(rows),
     )

@@ -21,6 +21,7 @@ from pursuit.selection import is_bounded
 
 from .base import BaseKMP
 from .callbacks import with_callbacks
+from .continuing import Known
 from .outputs import NumberOutputs
 
 
@@ -113,6 +114,13 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         Memory that the fit may use: bytes, or a text such as "1 GiB". None is half of
         the free memory. Kernel values that do not fit are recomputed at each pass,
         with the same result.
+    max_time : float, str or None, default=None
+        Time that the fit may take, search and all: seconds, or a text such as "30 s" or
+        "2 min"; None is as long as it takes. The model is the best that was found in
+        that time, and `stop_reason_` begins with "time" if anything was cut short:
+        first fewer settings are compared, then fewer rows and candidates. Such a model
+        depends on the machine and its load, even with a `random_state`; a time that
+        amply suffices changes nothing. Not for `fit_batches`.
     dtype : {"float64", "float32"}, default="float64"
         Type in which kernel values are stored during the fit; sums are always
         float64.
@@ -123,9 +131,10 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         Number of widths compared at a time, in threads that share `max_memory` and
         the threads of BLAS.
     verbose : int or bool, default=0
-        Whether to show a progress bar. Ctrl-C ends the fit with the model found so far
-        and a warning; pressed twice within two seconds, it also ends the surrounding
-        code, such as a grid search.
+        Whether to show a progress bar. Ctrl-C ends the fit within about a second, with
+        the model that can be had from what was found so far, and a warning (see also
+        :meth:`continue_fit`); pressed twice within two seconds, it also ends the
+        surrounding code, such as a grid search.
 
     Attributes
     ----------
@@ -176,7 +185,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):
     selection_ : str or None
         How the size was chosen.
     stop_reason_ : str
-        Why the path ends; for a model from ``truncate``, that it was cut.
+        Why the path ends; for a model from ``truncate``, that it was cut. Where time
+        was too short for all rows, how many were fitted.
     size_reason_ : str
         What chose the size on the path.
     held_out_error_ : float or None
@@ -245,7 +255,14 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         self._fit(X, y, sample_weight, groups)
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Fit:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        known: Known | None = None,
+    ) -> Fit:
         """Fit the model, and return how it was found."""
         settings = self._settings()
         if not self._takes_several:
@@ -261,7 +278,7 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         loss = self._bound_loss(settings, Y, weight, is_joint=False)
         sample = self._sample(settings, X, Y, weight, loss)
         outputs = NumberOutputs(loss, is_single=np.ndim(y) == 1)
-        return self._pursue(settings, sample, outputs, y, groups)
+        return self._pursue(settings, sample, outputs, y, groups, known=known)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted targets.

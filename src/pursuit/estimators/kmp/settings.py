@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from pursuit._deadline import Deadline, seconds_of
 from pursuit._limits import budget
 from pursuit._parameters import (
     WHOLE,
@@ -120,6 +121,8 @@ class Settings:
         Whether `random_state` is set.
     n_jobs : int or None
     verbose : int or bool
+    deadline : Deadline
+        When the fit has to end; it runs from here on.
     """
 
     dictionary: Dictionary | None
@@ -136,6 +139,7 @@ class Settings:
     is_seeded: bool
     n_jobs: int | None
     verbose: int | bool
+    deadline: Deadline
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Settings:
@@ -159,6 +163,7 @@ class Settings:
             is_seeded=parameters["random_state"] is not None,
             n_jobs=parameters["n_jobs"],
             verbose=parameters["verbose"],
+            deadline=Deadline(seconds_of(parameters["max_time"])),
         )
 
     def suits_margin(self, n_rows: int) -> bool:

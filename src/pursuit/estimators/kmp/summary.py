@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from pursuit._parameters import is_number
+from pursuit.engine.running import CUT_OFF
 from pursuit.fitting.curves import HeldOutError
 from pursuit.kernels import InMetric, Kernel
 from pursuit.selection import Selection
@@ -97,7 +98,7 @@ def size_reason(
         Why the paths ended.
     """
     how_many = f"{max(sizes, default=0)} of {n_steps} steps"
-    if reason in ("interrupted", "callback") and max(sizes, default=0) == n_steps:
+    if reason in CUT_OFF and max(sizes, default=0) == n_steps:
         return f"{how_many}: all that were taken before the fit was stopped"
     if selection.word is None:
         return f"{how_many}: all, because selection=None"

@@ -1,4 +1,4 @@
-"""Warn of models that are of no use, and of features that rule the distances."""
+"""Warn of useless or unfinished models, and of features that rule the distances."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pursuit.functions._base import spread
 from pursuit.kernels import Laplacian, Radial
 from pursuit.sample import Sample
 
+# A model is far from done with less than this share of the rows, or fewer steps.
+_FAR, _FEW_STEPS = 0.1, 5
 # A function with this share of its sum of squares on one row is too narrow.
 _MOST = 0.9
 # How many times more than others a feature must vary to rule the distances: its share
@@ -45,6 +47,33 @@ def tell_what_is_useless(result: Fit, sample: Sample) -> None:
         _check_not_tiny(_some_values(result.dictionary, sample))
     if result.stop_reason == "empty":
         warn(f"{_EMPTY} {ruling or _narrowness(result.dictionary, sample)}")
+
+
+def tell_of_time(result: Fit, n_rows: int) -> None:
+    """Warn if time was so short that the model is far from what it would be.
+
+    Parameters
+    ----------
+    result : Fit
+    n_rows : int
+        Number of rows of the data.
+    """
+    plan = result.plan
+    if plan.deadline.reason != "time":
+        return
+    n_fitted, n_steps = len(plan.sample), sum(len(path) for path in result.paths)
+    lacks = []
+    if n_fitted < _FAR * n_rows:
+        lacks.append(f"only {n_fitted} of {n_rows} rows were used")
+    if not result.trials and plan.grid.has_choice:
+        lacks.append("no widths or ridges were compared")
+    if n_steps < _FEW_STEPS and plan.template.max_steps > n_steps:
+        lacks.append(f"the path has {n_steps} steps")
+    if lacks:
+        warn(
+            f"max_time was too short for this fit: {', and '.join(lacks)}. The model "
+            "may be far from what more time gives."
+        )
 
 
 def _narrowness(dictionary: Functions, sample: Sample) -> str:

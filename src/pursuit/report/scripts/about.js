@@ -16,12 +16,14 @@ function writeData() {
 }
 
 function columnLine(column) {
-  const { name, isUsed, words, low, high, isWhole, typical, missing } = column;
+  const { name, isUsed, words, low, high, isWhole, isDate, typical, missing } = column;
   if (!isUsed) return [name, "not used", "–", "–"];
   if (words) return [name, "words", wordsText(column), String(missing)];
-  const range = `${shown(low)} to ${shown(high)}, median ${shown(typical)}`;
-  const kind = isWhole ? "whole numbers" : "numbers";
-  return [name, kind, low === null ? "–" : range, String(missing)];
+  const kind = isDate ? "dates" : isWhole ? "whole numbers" : "numbers";
+  if (low === null) return [name, kind, "–", String(missing)];
+  const text = (value) => (isDate ? dateText(value, !isWhole) : shown(value));
+  const [first, last, middle] = [low, high, typical].map(text);
+  return [name, kind, `${first} to ${last}, median ${middle}`, String(missing)];
 }
 
 function wordsText({ words, counts, others }) {

@@ -5,7 +5,8 @@ the same Parquet files, 10 features, 200 points of 400 candidates. Each fit is a
 of its own that has made a small fit before, so that neither the start of workers nor
 compilation counts. The ways take turns; shown are
 seconds on the clock, and as "work" those of all processors, which matter where others
-use the machine too.
+use the machine too: compare them with ``--threads 1``, since threads of BLAS that wait
+for each other count as work.
 
     python benchmarks/bench_dask.py 1e6 --repeats 5
 """
@@ -95,10 +96,11 @@ def dask(folder: Path) -> dict[str, float]:
         return timed(fit, DaskVisits, processors)
 
 
-def apart(way: str, folder: Path) -> dict[str, float]:
-    """Run a way in a process of its own, with two threads."""
+def apart(way: str, folder: Path, n_threads: int) -> dict[str, float]:
+    """Run a way in a process of its own; workers have one thread each."""
     command = [sys.executable, __file__, "--way", way, "--folder", str(folder)]
-    threads = dict.fromkeys(THREADS, "2")
+    # What stands in the environment counts for workers too.
+    threads = dict.fromkeys(THREADS, "1" if way == "dask" else str(n_threads))
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=os.environ | threads
     )
@@ -107,7 +109,7 @@ def apart(way: str, folder: Path) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def main(n: int, repeats: int) -> None:
+def main(n: int, repeats: int, n_threads: int = 2) -> None:
     """Print the table, and the ratio of the medians."""
     names = ("fit", "work", "look", "draw", "products", "error", "points")
     print(f"{n:.0e} rows".ljust(16) + "".join(f"{name:>10}" for name in names))
@@ -118,7 +120,7 @@ def main(n: int, repeats: int) -> None:
         batches.write(Path(place) / "few", 25_000)
         for _ in range(repeats):
             for way in WAYS:
-                figures = apart(way, Path(place) / "rows")
+                figures = apart(way, Path(place) / "rows", n_threads)
                 measured[way].append([figures["fit"], figures["work"]])
                 cells = "".join(f"{figures[name]:>10.2f}" for name in names)
                 print(f"{way:16}{cells}", flush=True)
@@ -134,6 +136,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="?", default="1e6")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2, help="of the one process")
     parser.add_argument("--way", choices=WAYS)
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
@@ -142,4 +145,4 @@ if __name__ == "__main__":
             json.dumps({"process": process, "dask": dask}[options.way](options.folder))
         )
     else:
-        main(int(float(options.rows)), options.repeats)
+        main(int(float(options.rows)), options.repeats, options.threads)

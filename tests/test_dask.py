@@ -397,7 +397,11 @@ def test_errors_of_predictions(numbers):
 
 @pytest.mark.parametrize(
     "mine, other",
-    [(DaskKMPRegressor, KMPRegressor), (DaskKMPClassifier, KMPClassifier)],
+    [
+        (DaskKMPRegressor, KMPRegressor),
+        (DaskKMPClassifier, KMPClassifier),
+        (DaskSparseKernelPCA, SparseKernelPCA),
+    ],
 )
 def test_parameters_are_those_of_the_local_estimator(mine, other):
     names = dict(inspect.signature(mine).parameters)

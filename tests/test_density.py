@@ -875,7 +875,6 @@ def test_repeated_rows_are_neighbors_as_in_the_algorithm_box():
     ids=["one row", "equal rows", "two rows", "duplicates", "constant", "a line"],
 )
 @pytest.mark.filterwarnings("ignore:The leave-one-out likelihood grows")
-@pytest.mark.filterwarnings("ignore:n_neighbors=3 is more than the other rows")
 def test_degenerate_data(make, X):
     model = make().fit(X)
     assert np.isfinite(model.score_samples(X)).all()

@@ -29,6 +29,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from pursuit import (
     CKNNClassifier,
+    DensityClassifier,
     HKNNClassifier,
     HKNNRegressor,
     ManifoldParzen,
@@ -590,6 +591,14 @@ def test_more_neighbors_than_rows_are_warned_of(model, told, rng):
     for ask in ("predict", "score_samples"):
         if hasattr(model, ask):
             np.testing.assert_allclose(getattr(model, ask)(X), getattr(fewer, ask)(X))
+
+
+def test_small_classes_and_folds_of_densities_use_what_they_have(rng):
+    X, y = rng.normal(size=(60, 2)), np.arange(60) < 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DensityClassifier(ManifoldParzen(8, 1, 0.5)).fit(X, y)
+        HKNNClassifier(30).fit(X, y)
 
 
 @pytest.mark.parametrize("make", CLASSIFIERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,16 @@ def fit_density(
 ) -> Any:
     """Fit the density, with weights if they differ; raise if it takes none.
 
-    With a ``framer``, the density gets a frame, since a pipeline may name columns.
+    With a ``framer``, the density gets a frame, since a pipeline may name columns. If
+    classes or folds have fewer rows than neighbors, they use what they have.
     """
     rows = X if framer is None else framer(X)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="n_neighbors=.* the other rows")
+        return _fitted(density, rows, weight)
+
+
+def _fitted(density: Any, rows: Any, weight: np.ndarray) -> Any:
     if np.all(weight == 1.0):
         return density.fit(rows)
     if has_fit_parameter(density, "sample_weight"):

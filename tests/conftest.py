@@ -1,5 +1,6 @@
 """Fixtures that every test file may ask for: seeded, and read-only where shared."""
 
+import signal
 from urllib.error import URLError
 
 import numpy as np
@@ -32,6 +33,12 @@ def read_only(*arrays):
     for array in arrays:
         array.setflags(write=False)
     return arrays
+
+
+def pytest_configure():
+    """Let Ctrl-C be tested where a shell has started the tests in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -71,6 +71,7 @@ def is_reachable(text):
         "X has",
         "date_columns",
         "needs a path",
+        "max_time",
     )
     beyond = ("error_bound", "check_rows", "name=", "bits", "must be", "labels")
     return not any(word in text for word in (*unreachable, *beyond))

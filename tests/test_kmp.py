@@ -723,7 +723,7 @@ def test_verbose_shows_a_bar(regression, capfd):
 def test_verbose_without_tqdm(regression, capfd, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "tqdm.auto", None)
     KMPRegressor(verbose=True, **FAST).fit(*regression)
-    assert re.search(r"12/12 loss", capfd.readouterr().err)
+    assert re.search(r"12/12 points, \S+/s loss", capfd.readouterr().err)
 
 
 # -- options that meet others, or unusual data -------------------------------------

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from reproduction.protocols.digit_images import smoothed
+from pursuit.datasets._images import smoothed
 from reproduction.protocols.splits import mean_and_error, resampled_t_test, thirds
 
 
@@ -53,8 +53,8 @@ def test_mean_and_error():
 
 def test_smoothing_keeps_background_and_the_sum_of_ink():
     image = np.full((1, 256), -1.0)
-    np.testing.assert_allclose(smoothed(image), image)
+    np.testing.assert_allclose(smoothed(image, -1.0), image)
     image[0, 8 * 16 + 8] = 1.0
-    blurred = smoothed(image)
+    blurred = smoothed(image, -1.0)
     assert blurred.max() < 0.0
     assert (blurred + 1.0).sum() == pytest.approx(2.0)

@@ -117,6 +117,20 @@ def add_products(G: np.ndarray, factor: float, A: np.ndarray) -> None:
     dsyrk(factor, A.T, 1.0, G.T, trans=1, lower=1, overwrite_c=1)
 
 
+def add_wide_products(G: np.ndarray, A: np.ndarray) -> None:
+    """Add ``A @ A.T`` to ``G``, or to its upper triangle, among NumPy's own products.
+
+    SciPy has another copy of BLAS than NumPy. After a call, its threads go on waiting in
+    busy loops for a while: calls of both in turn take up to three times as long.
+    """
+    n_rows, n_columns = A.shape
+    if n_columns < n_rows:
+        # Here the product is small beside the sum of two matrices.
+        add_products(G, 1.0, A)
+    else:
+        G += A @ A.T
+
+
 def mirrored(G: np.ndarray) -> np.ndarray:
     """Copy the upper triangle of a matrix to the lower in place, and return it."""
     lower = np.tri(min(_BLOCK, len(G)), k=-1, dtype=bool)

@@ -23,7 +23,7 @@ from pursuit._deadline import check
 from pursuit._progress import Progress
 
 from .atoms import Atoms
-from .gram import add_products, mirrored
+from .gram import add_wide_products, mirrored
 from .gram_pursuit import GramPursuit
 from .problem import Problem
 
@@ -118,7 +118,7 @@ class Sums:
         values = np.multiply(values, root, dtype=np.float64)
         sides = np.concatenate([Y * root, root[None]])
         self.with_sides += sides @ values.T
-        add_products(self.atoms, 1.0, values)
+        add_wide_products(self.atoms, values)
         self.targets += Y**2 @ w
         self.sums += Y @ w
         self.total += float(w.sum())

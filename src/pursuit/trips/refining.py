@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pursuit._warnings import warn
 from pursuit.batches import Block
-from pursuit.engine.gram import add_products, mirrored
+from pursuit.engine.gram import add_products, add_wide_products, mirrored
 from pursuit.engine.moments import rows_at_once
 from pursuit.engine.objective import Objective
 from pursuit.functions import Functions
@@ -160,7 +160,7 @@ class Slope(Trip[Sloped]):
                 touching = 0.5 * weight * self.loss.weights(Y, here.F)
                 diagonals = np.maximum(diagonals, touching)
             for total, curvature in zip(tally.curvature, diagonals, strict=True):
-                add_products(total, 1.0, B * np.sqrt(curvature))
+                add_wide_products(total, B * np.sqrt(curvature))
             return
         diagonals, coupling = here.second
         b = len(B)
@@ -168,7 +168,7 @@ class Slope(Trip[Sloped]):
         for t, curvature in enumerate(diagonals):
             place = slice(t * b, (t + 1) * b)
             own = np.zeros((b, b))
-            add_products(own, 1.0, B * np.sqrt(curvature))
+            add_wide_products(own, B * np.sqrt(curvature))
             whole[place, place] += own
         joint = (coupling[:, None, :] * B).reshape(len(whole), -1)
         add_products(whole, -1.0, np.ascontiguousarray(joint))

@@ -120,7 +120,7 @@ def add_products(G: np.ndarray, factor: float, A: np.ndarray) -> None:
 def add_wide_products(G: np.ndarray, A: np.ndarray) -> None:
     """Add ``A @ A.T`` to ``G``, or to its upper triangle, among NumPy's own products.
 
-    SciPy has another copy of BLAS than NumPy. After a call, its threads go on waiting in
+    SciPy has another copy of BLAS than NumPy. After a call, threads go on waiting in
     busy loops for a while: calls of both in turn take up to three times as long.
     """
     n_rows, n_columns = A.shape

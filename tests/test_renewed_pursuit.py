@@ -188,3 +188,30 @@ def test_final_models_go_by_inner_products():
         functions, X, [problem], needs_directions=False, needs_values=False
     )
     assert type(pursuit) is RenewedPursuit
+
+
+@pytest.mark.parametrize("n_recorded", [7, 12, 20])
+def test_an_interrupt_between_steps_and_their_record_leaves_a_model(
+    n_recorded, monkeypatch
+):
+    X, y = load_wine(return_X_y=True)
+    X, record = scale(X), RenewedPursuit._record
+
+    def interrupted(self, n):
+        if n == n_recorded:
+            monkeypatch.setattr(RenewedPursuit, "_record", record)
+            raise KeyboardInterrupt
+        record(self, n)
+
+    monkeypatch.setattr(RenewedPursuit, "_record", interrupted)
+    model = KMPClassifier(
+        "rbf", gamma=0.1, alpha=1e-2, loss="margin", selection=None, max_support=30
+    )
+    with pytest.warns(UserWarning, match="interrupted"):
+        model.fit(X, y)
+    assert model.stop_reason_.startswith("interrupted")
+    assert 0 < len(model.path_) < n_recorded
+    assert len(model.path_.errors) == len(model.path_) + 1
+    whole = KMPClassifier(**{**model.get_params(), "max_support": len(model.path_)})
+    np.testing.assert_array_equal(model.path_.support, whole.fit(X, y).path_.support)
+    assert model.score(X, y) > 0.8

@@ -76,6 +76,15 @@ class RenewedPursuit(GramPursuit):
         if self._scores is None:
             wanted, self._wanted = self._wanted, self._wanted[:0]
             return wanted
+        try:
+            return self._go_on()
+        except BaseException:
+            # Only steps that are recorded as a whole count: an interrupt may come.
+            self.n_steps = len(self._loads_at) - 1
+            raise
+
+    def _go_on(self) -> np.ndarray:
+        """Take steps, and return the targets that follow from them."""
         before = self.n_steps
         self.go(next_renewal(before))
         if self.n_steps == before:

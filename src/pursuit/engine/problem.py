@@ -6,7 +6,7 @@ The path is the frozen record of these steps.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -154,6 +154,15 @@ class Steps(ABC):
     @abstractmethod
     def path(self) -> Path:
         """Return a copy of the path so far."""
+
+    def later_path(self) -> Callable[[], Path]:
+        """Return a function that returns the path so far, without holding the rows.
+
+        Of the many paths that are compared, few are ever asked for: where a path takes
+        long to make, it is made then.
+        """
+        path = self.path()
+        return lambda: path
 
     def _orthogonal_path(
         self, triangle: np.ndarray, loads: np.ndarray, errors: np.ndarray

@@ -11,7 +11,8 @@ them several times, with all coefficients, in accelerated steps (Nesterov).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -156,11 +157,18 @@ class RenewedPursuit(GramPursuit):
 
     def path(self) -> RefittedPath:
         """Return a copy of the path so far."""
-        triangle = self._triangle()
-        return self._refitted_path(
-            np.ascontiguousarray(_solved(triangle, loads).T)
-            for loads in self._loads_at[: self.n_steps + 1]
-        )
+        return self.later_path()()
+
+    def later_path(self) -> Callable[[], RefittedPath]:
+        """Return a function that solves for the coefficients of all sizes."""
+        bare, triangle = self._refitted_path(()), self._triangle()
+        loads_at = self._loads_at[: self.n_steps + 1]
+
+        def path() -> RefittedPath:
+            coefs = (_solved(triangle, loads).T for loads in loads_at)
+            return replace(bare, coefs=tuple(map(np.ascontiguousarray, coefs)))
+
+        return path
 
     @staticmethod
     def state_bytes(

@@ -11,7 +11,7 @@ for the latest atoms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -141,12 +141,21 @@ class TrialPursuit(Steps):
 
     def path(self) -> RefittedPath:
         """Return a copy of the path so far."""
-        sizes = range(self.n_steps + 1)
-        return self._refitted_path(self._coefs_of(size) for size in sizes)
+        return self.later_path()()
 
-    def _coefs_of(self, size: int) -> np.ndarray:
-        """Return the coefficients (T, size) of a model, and of its constant first."""
-        known = self._coefs[self._last_minimum(size)]
-        out = np.zeros((len(known), self._offset + size))
-        out[:, : known.shape[1]] = known
-        return out
+    def later_path(self) -> Callable[[], RefittedPath]:
+        """Return a function that repeats the coefficients between two minima."""
+        bare, offset = self._refitted_path(()), self._offset
+        sizes = range(self.n_steps + 1)
+        known = [self._coefs[self._last_minimum(size)] for size in sizes]
+
+        def path() -> RefittedPath:
+            coefs = (_widened(c, offset + n) for n, c in zip(sizes, known, strict=True))
+            return replace(bare, coefs=tuple(coefs))
+
+        return path
+
+
+def _widened(coefs: np.ndarray, width: int) -> np.ndarray:
+    """Return coefficients (T, width), zero for the latest atoms."""
+    return np.pad(coefs, ((0, 0), (0, width - coefs.shape[1])))

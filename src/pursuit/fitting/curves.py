@@ -18,6 +18,7 @@ from pursuit._interrupts import Interrupted
 from pursuit._ranges import SMALLEST_POSITIVE
 from pursuit.engine.problem import Problem, Steps
 from pursuit.engine.running import CUT_OFF, run
+from pursuit.path import Path
 
 from .engines import Workbench
 from .folds import Folds
@@ -27,6 +28,9 @@ TIE = 1e-9
 
 # Room for this many pursuits is needed for one whose fold has atoms of its own.
 _COPIES = 4
+
+# Returns the path of a pursuit that is over.
+LaterPath = Callable[[], Path]
 
 # Returns the error of values (T, n) on held-out rows, given these and their weights.
 ScoreRows = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
@@ -70,10 +74,18 @@ LEARNING_PATIENCE = Patience(steps=20, share=0.3, least=1e-3)
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Held-out error at sizes 0, 1, ...: its mean and standard error over folds."""
+    """Held-out error at sizes 0, 1, ...: its mean and standard error over folds.
+
+    Attributes
+    ----------
+    mean, standard_error : ndarray of shape (n_sizes,)
+    paths : tuple of callable
+        Make the path of each fold, of atoms as the pursuits number them.
+    """
 
     mean: np.ndarray
     standard_error: np.ndarray
+    paths: tuple[LaterPath, ...] = ()
 
     def best(self, tolerance: float | str = 0.0) -> int:
         """Return the smallest size whose error is close to the lowest.
@@ -190,10 +202,11 @@ class Watched:
         """Why the pursuit ended; None while it goes on."""
         return self.pursuit.stop_reason
 
-    def record(self) -> FoldErrors:
-        """Return the errors without the pursuit."""
+    def record(self, keeps_path: bool = True) -> FoldErrors:
+        """Return the errors, and how to make the path, without the pursuit."""
         self.look()
-        return FoldErrors(self.errors.copy(), self.total, self.stop_reason)
+        path = self.pursuit.later_path() if keeps_path else None
+        return FoldErrors(self.errors.copy(), self.total, self.stop_reason, path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,11 +220,14 @@ class FoldErrors:
     total : float
         Weight of the held-out rows.
     stop_reason : str or None
+    path : callable or None
+        Makes the path; None if nobody will ask for it.
     """
 
     errors: np.ndarray
     total: float
     stop_reason: str | None
+    path: LaterPath | None = None
 
     @property
     def n_steps(self) -> int:
@@ -331,7 +347,7 @@ def common_curve(pursuits: list[Watched], patience: Patience) -> Curve:
     """
     if not _run([pursuits], patience):
         raise Interrupted
-    return _curve([p.record() for p in pursuits], patience)
+    return _curve([p.record(keeps_path=False) for p in pursuits], patience)
 
 
 def _run_tasks(
@@ -412,7 +428,9 @@ def _curve(group: list[FoldErrors], patience: Patience) -> Curve:
     scale = np.max(np.abs(errors - mean), initial=SMALLEST_POSITIVE)
     spread = scale * np.sqrt(shares @ ((errors - mean) / scale) ** 2)
     seen = patience.length(mean)
-    return Curve(mean[:seen], spread[:seen] / np.sqrt(max(1, len(group) - 1)))
+    paths = tuple(p.path for p in group if p.path is not None)
+    standard_error = spread[:seen] / np.sqrt(max(1, len(group) - 1))
+    return Curve(mean[:seen], standard_error, paths)
 
 
 def _errors(group: Sequence[Watched | FoldErrors], length: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from pursuit.path import Path
 
 from .curves import HeldOutError, Watched
 from .engines import Workbench
+from .held_out import FoldPath, fold_of_paths
 from .learning import learn
 from .plan import Plan
 from .search import Choice, choose
@@ -75,6 +76,8 @@ class Fit:
         The plan as it was carried out.
     held_out : HeldOutError or None
         What the rows, or the bound, that chose the size say of it.
+    folds : sequence of FoldPath
+        Models with the same settings that never saw some rows.
     """
 
     dictionary: Functions
@@ -85,6 +88,7 @@ class Fit:
     stop_reason: str
     plan: Plan
     held_out: HeldOutError | None = None
+    folds: Sequence[FoldPath] = ()
 
 
 def fit(plan: Plan, on_round: OnRound | None = None) -> Fit:
@@ -117,7 +121,20 @@ def _fit(plan: Plan, on_round: OnRound | None) -> Fit:
     sizes = [min(n, len(path)) for n, path in zip(sizes, paths, strict=True)]
     reason = _common_reason(paths, sizes)
     trials = [*plan.tried, *choice.trials]
-    return Fit(dictionary, choice.alpha, paths, sizes, trials, reason, plan, held_out)
+    folds = choice.folds
+    if plan.holds_out_of_model:
+        folds = [_own_fold(plan, dictionary, pursuits)]
+    return Fit(
+        dictionary, choice.alpha, paths, sizes, trials, reason, plan, held_out, folds
+    )
+
+
+def _own_fold(
+    plan: Plan, dictionary: Functions, pursuits: Sequence[Watched]
+) -> FoldPath:
+    """Return the model itself, as one that never saw the part that it holds out."""
+    paths = [p.pursuit.path() for p in pursuits]
+    return fold_of_paths(plan, 0, dictionary, paths, [len(path) for path in paths])
 
 
 # -- the final pursuit -------------------------------------------------------------

@@ -31,6 +31,7 @@ from pursuit.functions import Functions
 from .curves import Curve, HeldOutError, separate_curves, shared_curves
 from .engines import Workbench
 from .folds import enough_folds
+from .held_out import FoldPath, folds_of_trial
 from .parts import enough_atoms, enough_rows
 from .plan import Grid, Pairs, Plan, middle_widths
 from .timing import part_in_time, share_to_search, tell_of_interrupt
@@ -73,6 +74,8 @@ class Choice:
         size and suit the final model too.
     held_out : HeldOutError or None
         Error of the best trial, at its size.
+    folds : sequence of FoldPath
+        What its folds leave.
     """
 
     width: int
@@ -84,6 +87,7 @@ class Choice:
     lacks_size: bool = False
     bench: Workbench | None = None
     held_out: HeldOutError | None = None
+    folds: Sequence[FoldPath] = ()
 
     def sized_by(self, trial: Trial, tolerance: float | str, n_folds: int) -> Choice:
         """Return the choice with the sizes, and the end of the paths, of a trial."""
@@ -117,9 +121,10 @@ def choose(plan: Plan) -> Choice:
         best.alpha,
         max_steps,
         None,
-        [replace(trial, bench=None) for trial in trials],
+        [trial.reduced() for trial in trials],
         is_cut_short=is_cut_short,
         bench=best.bench if part is plan else None,
+        folds=folds_of_trial(part, best),
     )
     is_whole = part is plan
     if is_cut_short and plan.deadline.reason != "interrupted" and _went_on(best):
@@ -178,7 +183,8 @@ def _sized_by_all(plan: Plan, choice: Choice, best: Trial) -> Choice:
         choice = replace(choice, is_cut_short=True)
         return choice.sized_by(best, tolerance, len(plan.folds))
     trial = Trial(best.width, best.gamma, best.alpha, curves)
-    choice = replace(choice, trials=[*choice.trials, trial])
+    choice = replace(choice, trials=[*choice.trials, trial.reduced()])
+    choice = replace(choice, folds=folds_of_trial(plan, trial))
     if bench.suits_model(problems[0]):
         choice = replace(choice, bench=bench)
     return choice.sized_by(trial, tolerance, len(plan.folds))
@@ -220,6 +226,7 @@ def search(plan: Plan) -> tuple[list[Trial], bool]:
                 for pairs in _stages(plan, trials):
                     for more in compare(plan, pairs):
                         trials += more
+                        _keep_best(trials, plan.grid.clear)
                         progress.show(len(trials), error=lowest(trials).error)
         except Interrupted as stop:
             trials = trials or stop.partial or []
@@ -233,6 +240,12 @@ def search(plan: Plan) -> tuple[list[Trial], bool]:
             )
             return trials, True
     return trials, False
+
+
+def _keep_best(trials: list[Trial], clear: float) -> None:
+    """Keep of all trials but the best only their errors, to save memory."""
+    best = steadiest(trials, clear)
+    trials[:] = [trial if trial is best else trial.reduced() for trial in trials]
 
 
 def _stages(plan: Plan, trials: list[Trial]) -> Iterator[Pairs]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,11 @@ class Trial:
     takes_last: bool = False
     labels: Mapping[str, Any] = field(default_factory=dict)
     bench: Workbench | None = None
+
+    def reduced(self) -> Trial:
+        """Return the trial without what only the best of all is asked for."""
+        curves = [replace(curve, paths=()) for curve in self.curves]
+        return replace(self, curves=curves, bench=None)
 
     @property
     def error(self) -> float:

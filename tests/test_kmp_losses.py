@@ -196,7 +196,7 @@ def test_other_losses_have_none_and_say_what_has(loss, moons):
         return
     for name in ("predict_proba", "predict_log_proba", "staged_predict_proba"):
         assert not hasattr(model, name)
-    with pytest.raises(AttributeError, match="use loss='logistic'.*Calibrated"):
+    with pytest.raises(AttributeError, match="'temperature'.*loss='logistic'"):
         model.fit(X, y).predict_proba(X)
     with pytest.raises(AttributeError, match="has no probabilities"):
         KMPClassifier.predict_proba(model, X)

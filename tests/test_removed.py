@@ -167,7 +167,7 @@ def test_every_removed_parameter_is_tested():
 
 
 def test_there_are_few_parameters():
-    assert len(signature(KMPClassifier).parameters) <= 19
+    assert len(signature(KMPClassifier).parameters) <= 20
     assert len(signature(KMPRegressor).parameters) <= 17
     assert not set(SUCCESSORS) & set(signature(KMPClassifier).parameters)
 

@@ -45,6 +45,7 @@ MethodWord: TypeAlias = Literal["pre-fitting", "back-fitting", "basic"]
 SelectionWord: TypeAlias = Literal["cv", "validation", "loo", "bound"]
 BoundKind: TypeAlias = Literal["finite-class", "mdl", "vc"]
 Multiclass: TypeAlias = Literal["shared", "ovr"]
+ProbabilityWord: TypeAlias = Literal["temperature", "isotonic"]
 FloatType: TypeAlias = Literal["float64", "float32"]
 
 # -- other families --------------------------------------------------------------------

@@ -119,7 +119,15 @@ class Scores:
 
 
 @compiled
-def _find_limits(centers, scales, values, weights, starts, beyond, limits):
+def _find_limits(
+    centers: np.ndarray,
+    scales: np.ndarray,
+    values: np.ndarray,
+    weights: np.ndarray,
+    starts: np.ndarray,
+    beyond: float,
+    limits: np.ndarray,
+) -> None:
     """Write the limits at each point; ``values`` fall within each fold."""
     n_folds = len(starts) - 1
     at = np.empty(n_folds, np.int64)

@@ -50,6 +50,12 @@ class Leverage:
         b = size + int(path.has_intercept)
         return cls(functions, path.triangle[:b, :b], path.has_intercept)
 
+    def degrees_of_freedom(self, alpha: float) -> float:
+        """Return the trace of the matrix that maps targets to fitted values."""
+        b = len(self.triangle)
+        inverse = solve_triangular(self.triangle, np.eye(b)) if b else np.zeros((0, 0))
+        return b - alpha * float(np.square(inverse[int(self.has_intercept) :]).sum())
+
     def __call__(self, X: Any) -> np.ndarray:
         """Return h at the rows of X, shape (n,), in blocks of rows."""
         return np.concatenate(
@@ -64,4 +70,3 @@ class Leverage:
             return np.zeros(len(values))
         directions = solve_triangular(self.triangle, values.T, trans="T")
         return np.asarray(np.einsum("ij,ij->j", directions, directions))
-

@@ -99,6 +99,10 @@ class Loss(BaseEstimator):
         """Whether it is the squared distance to the outputs that have no loss."""
         return self.has_closed_form
 
+    def outputs(self, y: np.ndarray) -> np.ndarray:
+        """Return targets (T, n) with a row for each output; by default as they are."""
+        return y
+
     def reduced(self, theta: np.ndarray) -> np.ndarray:
         """Return coefficients (T, b) without the part that does not change the loss."""
         if not self.ignores_common_part:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
+from pursuit._parameters import is_number
 from pursuit._quantiles import lower_quantile
 
 from ._base import (
@@ -141,25 +142,39 @@ class Quantile(Loss):
 
     Parameters
     ----------
-    quantile : float, default=0.5
-        Quantile to fit, between 0 and 1; 0.5 is half of :class:`Absolute`.
+    quantile : float or sequence of float, default=0.5
+        Quantile to fit, between 0 and 1; 0.5 is half of :class:`Absolute`. Several are
+        several outputs for one target, on the same functions.
     smoothing : float or None, default=None
         Size of the residual below which the loss is a parabola. None is a twentieth of
         the spread of the targets.
     """
 
-    def __init__(self, quantile: float = 0.5, smoothing: Any = None) -> None:
+    def __init__(self, quantile: Any = 0.5, smoothing: Any = None) -> None:
         self.quantile = quantile
         self.smoothing = smoothing
+
+    @property
+    def _level(self) -> Any:
+        """The quantile, or a column with that of each output."""
+        return self.quantile if is_number(self.quantile) else self._column
+
+    @property
+    def _column(self) -> np.ndarray:
+        return np.reshape(np.asarray(self.quantile, dtype=np.float64), (-1, 1))
+
+    def outputs(self, y: np.ndarray) -> np.ndarray:
+        """Return the target once for each quantile."""
+        return y if is_number(self.quantile) else np.repeat(y, len(self._column), 0)
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the loss."""
         r = y - f
-        return rounded_absolute(r, self.smoothing) / 2 + (self.quantile - 0.5) * r
+        return rounded_absolute(r, self.smoothing) / 2 + (self._level - 0.5) * r
 
     def gradient(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the derivative."""
-        return 0.5 - self.quantile - rounded_sign(y - f, self.smoothing) / 2
+        return 0.5 - self._level - rounded_sign(y - f, self.smoothing) / 2
 
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the second derivative."""
@@ -171,7 +186,9 @@ class Quantile(Loss):
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the quantile of each output."""
-        return np.array([lower_quantile(row, weight, self.quantile) for row in y])
+        levels = np.broadcast_to(np.ravel(self.quantile), len(y))
+        pairs = zip(y, levels, strict=True)
+        return np.array([lower_quantile(row, weight, level) for row, level in pairs])
 
     def bind(self, y: np.ndarray, weight: np.ndarray) -> Loss:
         """Return the loss with numeric smoothing for each output."""
@@ -180,9 +197,24 @@ class Quantile(Loss):
         return Quantile(self.quantile, _ROUNDING * robust_scale(y, weight))
 
     def check_parameters(self) -> None:
-        """Raise a ValueError unless the quantile is between 0 and 1."""
-        self._check_share("quantile")
+        """Raise a ValueError unless the quantiles are between 0 and 1, and rise."""
+        if is_number(self.quantile):
+            self._check_share("quantile")
+        else:
+            self._check_levels()
         self._check_positive("smoothing", None)
+
+    def _check_levels(self) -> None:
+        try:
+            levels = np.asarray(self.quantile, dtype=np.float64)
+        except (TypeError, ValueError):
+            levels = np.zeros(0)
+        is_valid = levels.ndim == 1 and len(levels) and levels[0] > 0
+        if not is_valid or levels[-1] >= 1 or not np.all(np.diff(levels) > 0):
+            raise ValueError(
+                f"Quantile has quantile={self.quantile!r}; it must be a number between "
+                "0 and 1, or several in rising order, such as [0.05, 0.95]."
+            )
 
 
 class Poisson(Loss):

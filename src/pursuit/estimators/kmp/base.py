@@ -52,6 +52,7 @@ from .batches import BatchFits
 from .bounding import Bounded
 from .callbacks import CallbackSupport, StepReporter
 from .continuing import Continued, Known
+from .held_out import HeldOut
 from .outputs import Outputs
 from .planning import drawn_seed, make_plan
 from .scoring import HeldOutScore, known_model, scorer_of
@@ -69,6 +70,7 @@ from .useless import tell_of_time, tell_what_is_useless
 class BaseKMP(
     Bounded,
     Continued,
+    HeldOut,
     BatchFits,
     OnnxConvertible,
     CallbackSupport,
@@ -168,6 +170,7 @@ class BaseKMP(
         score = self._score(settings, sample, outputs, y, is_shared)
         plan = make_plan(settings, sample, outputs.loss, score, groups, is_shared)
         plan = without_unused(plan)
+        self._check_plan(plan)
         if known is not None:
             plan = known.settle(plan)
         reporter = self._reporter(plan, outputs, y)
@@ -202,6 +205,7 @@ class BaseKMP(
             result.stop_reason,
         )
         self._held_out = result.held_out
+        self._keep_folds(result.folds)
         self.search_ = [] if known is None else list(known.search)
         self.search_ += [trial.as_dict() for trial in result.trials]
         self._importances = self._measured_importances(plan.sample)
@@ -380,7 +384,7 @@ class BaseKMP(
 
     # -- sizes ---------------------------------------------------------------------
 
-    def truncate(self, n: int | None = None) -> Self:
+    def truncate(self, n: int | None = None, *, folds: bool = True) -> Self:
         """Return a model of size ``n`` from the same path, without another fit.
 
         Parameters
@@ -389,6 +393,9 @@ class BaseKMP(
             Number of steps, from 0 to ``len(path_)`` (for each class with
             ``multiclass="ovr"``). It may exceed the chosen size. By default, the
             chosen size: the same model without the rest of its path.
+        folds : bool, default=True
+            Whether to keep the models of the folds, from which intervals and
+            prediction sets come. Without them a pickle is several times smaller.
 
         Returns
         -------
@@ -399,7 +406,8 @@ class BaseKMP(
 
         Notes
         -----
-        A fitted model keeps its whole path. Pickle ``model.truncate()`` for deployment.
+        A fitted model keeps its whole path, and that of each fold. For deployment,
+        pickle ``model.truncate(folds=False)``.
         """
         check_is_fitted(self, "dual_coef_")
         if n is not None:
@@ -409,6 +417,7 @@ class BaseKMP(
         sizes = [len(p) for p in path.paths]
         functions = self._functions_of(path.support)
         model._set(path_attributes(path, sizes, functions))
+        model._keep_folds_of_size(folds)
         if any(p.stop_reason == "truncated" for p in path.paths):
             model.stop_reason_ = REASONS["truncated"]
         if n is not None:

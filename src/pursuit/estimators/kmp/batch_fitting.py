@@ -259,6 +259,7 @@ def _take(
     )
     if plan.coding.classes is not None:
         model.classes_ = plan.coding.classes
+    model._keep_folds([])
     model._importances = _importances(model, part)
 
 

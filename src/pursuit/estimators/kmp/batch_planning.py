@@ -136,6 +136,11 @@ def check_suits_batches(model: Any, settings: Settings) -> None:
             f"selection={selection.word!r} looks at each row along the path: use 'cv', "
             "'validation' or None"
         )
+    elif getattr(model, "probability", None) is not None:
+        why = (
+            f"probability={model.probability!r} needs the models of the folds, which "
+            "fits by blocks do not keep: use loss='logistic'"
+        )
     elif selection.scoring is not None:
         why = (
             f"scoring={selection.scoring!r} looks at each row along the path: leave it"

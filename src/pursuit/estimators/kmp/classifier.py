@@ -19,9 +19,11 @@ from pursuit._words import (
     MethodWord,
     MetricWord,
     Multiclass,
+    ProbabilityWord,
     SelectionWord,
     WidthRule,
 )
+from pursuit.calibration import CALIBRATIONS
 from pursuit.estimators._available import available_unless
 from pursuit.estimators._validation import (
     check_sample_weight,
@@ -39,6 +41,7 @@ from .base import BaseKMP
 from .callbacks import with_callbacks
 from .continuing import Known
 from .outputs import ClassOutputs, class_targets
+from .sets import Sets
 
 
 def _has_probabilities(loss: Any) -> bool:
@@ -47,14 +50,16 @@ def _has_probabilities(loss: Any) -> bool:
 
 def _lacks_probabilities(estimator: Any) -> None:
     """Raise an AttributeError that says how to get probabilities."""
-    if not _has_probabilities(estimator.loss):
+    is_calibrated = getattr(estimator, "probability", None) is not None
+    if not is_calibrated and not _has_probabilities(estimator.loss):
         raise AttributeError(
-            f"loss={estimator.loss!r} has no probabilities: use loss='logistic', or "
-            "wrap the classifier in scikit-learn's CalibratedClassifierCV."
+            f"loss={estimator.loss!r} has no probabilities: set "
+            "probability='temperature', which costs no second fit, or use "
+            "loss='logistic'."
         )
 
 
-class KMPClassifier(ClassifierMixin, BaseKMP):
+class KMPClassifier(ClassifierMixin, Sets, BaseKMP):
     """Kernel matching pursuit for classification, with the squared or any other loss.
 
     A sparse kernel expansion for each class (only one for two classes) is built point
@@ -162,6 +167,12 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights, as in SVC. "balanced" makes the summed sample
         weights of the classes equal: a row of weight 2 counts as two rows here too.
+    probability : {"temperature", "isotonic"} or None, default=None
+        How :meth:`predict_proba` turns values into probabilities, under any loss, by
+        the values of the folds' models on the rows that these never saw: the softmax of
+        the values times a factor, or a rising step function for each class, which
+        needs some thousand rows. None leaves it to the loss, if that has probabilities.
+        Needs a `selection` that holds rows out.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds and the random candidates. With None the folds are the same
         at every fit, and random candidates are not.
@@ -249,8 +260,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     Classes are coded as -1 and +1. Sizes, widths and ridges are compared by the loss,
     which is less noisy than the number of errors, unless the selection has a
     `scoring`.
-    :meth:`predict_proba` is available only with losses that give probabilities, such
-    as "logistic".
+    :meth:`predict_proba` is available with `probability`, and with losses that give
+    probabilities, such as "logistic".
 
     References
     ----------
@@ -288,6 +299,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         dtype: FloatType | type | np.dtype = "float64",
         multiclass: Multiclass = "shared",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        probability: ProbabilityWord | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
@@ -313,6 +325,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         )
         self.multiclass = multiclass
         self.class_weight = class_weight
+        self.probability = probability
 
     @with_callbacks
     def fit(
@@ -353,6 +366,7 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         """Fit the model, and return how it was found."""
         settings = self._settings()
         check_choice("multiclass", self.multiclass, ("shared", "ovr"))
+        check_choice("probability", self.probability, (None, *CALIBRATIONS))
         X, y = self._validated(X, y)
         self.classes_, codes = class_codes(y)
         counts = check_sample_weight(sample_weight, len(codes))
@@ -411,8 +425,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes.
 
-        Available only with losses that give probabilities, such as "logistic".
-        :meth:`predict` returns the class of the largest.
+        Available with `probability`, and with losses that give probabilities, such as
+        "logistic". :meth:`predict` returns the class of the largest.
 
         Parameters
         ----------
@@ -479,8 +493,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        for values in self._staged(X):
-            yield self._outputs.predict(values)
+        for n, values in enumerate(self._staged(X), start=1):
+            yield self._outputs_at(n).predict(values)
 
     @available_unless(_lacks_probabilities)
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
@@ -499,8 +513,8 @@ class KMPClassifier(ClassifierMixin, BaseKMP):
         P : ndarray of shape (n_samples, n_classes)
             As :meth:`predict_proba`.
         """
-        for values in self._staged(X):
-            yield self._outputs.probabilities(values)
+        for n, values in enumerate(self._staged(X), start=1):
+            yield self._outputs_at(n).probabilities(values)
 
     def _encoded(self, y: Any) -> np.ndarray:
         """Return targets (T, n) as the fit sees them."""

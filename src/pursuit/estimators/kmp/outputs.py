@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from pursuit.calibration import Calibration
 from pursuit.losses import Loss
 
 
@@ -41,15 +42,18 @@ class ClassOutputs:
         Class labels, sorted.
     loss : Loss
         Loss of the fit.
+    calibration : Calibration or None
+        What turns values into probabilities in place of the loss.
     """
 
     classes: np.ndarray
     loss: Loss
+    calibration: Calibration | None = None
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether the loss gives probabilities."""
-        return hasattr(self.loss, "probabilities")
+        """Whether the loss, or a calibration, gives probabilities."""
+        return self.calibration is not None or hasattr(self.loss, "probabilities")
 
     def decide(self, values: np.ndarray) -> np.ndarray:
         """Return values (n, T) as a decision function: (n,) for two classes."""
@@ -68,13 +72,16 @@ class ClassOutputs:
         if not self.has_probabilities:
             raise NotFittedError(
                 f"This model was fitted with the loss {self.loss!r}, which has no "
-                "probabilities, before another loss was set: fit it again."
+                "probabilities, or without held-out rows to calibrate them by: fit it "
+                "again, with the parameters that it has now."
             )
+        if self.calibration is not None:
+            return self.calibration(values)
         return self.loss.probabilities(values.T).T
 
     def log_probabilities(self, values: np.ndarray) -> np.ndarray:
         """Return the logarithms of the probabilities."""
-        if hasattr(self.loss, "log_probabilities"):
+        if self.calibration is None and hasattr(self.loss, "log_probabilities"):
             return self.loss.log_probabilities(values.T).T
         with np.errstate(divide="ignore"):
             return np.log(self.probabilities(values))

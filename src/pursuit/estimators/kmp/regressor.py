@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit.estimators._validation import (
     as_numbers,
@@ -16,16 +17,17 @@ from pursuit.estimators._validation import (
     n_targets,
 )
 from pursuit.fitting import Fit
-from pursuit.losses import Poisson, is_named
+from pursuit.losses import Loss, Poisson, is_named
 from pursuit.selection import is_bounded
 
 from .base import BaseKMP
 from .callbacks import with_callbacks
 from .continuing import Known
+from .intervals import Intervals, is_of_quantiles
 from .outputs import NumberOutputs
 
 
-class KMPRegressor(RegressorMixin, BaseKMP):
+class KMPRegressor(RegressorMixin, Intervals, BaseKMP):
     """Kernel matching pursuit for regression, with the squared or any other loss.
 
     A sparse kernel expansion ``f(x) = sum_j coef_j k(x, x_j) + intercept`` is built
@@ -66,10 +68,10 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         of it. None is the kernel on the training points.
     loss : str or Loss, default="squared"
         Loss to minimize: "squared"; "absolute" and "huber", robust to outliers;
-        "quantile", the median (``Quantile(0.9)`` for another quantile); "poisson" for
-        counts and rates, with a log link; or a loss object of :mod:`pursuit.losses`,
-        including your own. Kernels are learned under the squared loss whatever the
-        loss.
+        "quantile", the median (``Quantile(0.9)`` for another quantile,
+        ``Quantile([0.05, 0.95])`` for several at once); "poisson" for counts and rates,
+        with a log link; or a loss object of :mod:`pursuit.losses`, including your own.
+        Kernels are learned under the squared loss whatever the loss.
     max_support : int, float or None, default=None
         Maximum number of support points: a count, or a share of the distinct training
         rows. None is 10 times the square root of their number, at least 100 and at
@@ -277,10 +279,21 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         check_target_scale(Y[:, weight > 0].T, weight, settings.fit_intercept)
         loss = self._bound_loss(settings, Y, weight, is_joint=False)
         sample = self._sample(settings, X, Y, weight, loss)
-        outputs = NumberOutputs(loss, is_single=np.ndim(y) == 1)
+        is_single = np.ndim(y) == 1 and not self._has_quantiles
+        outputs = NumberOutputs(loss, is_single=is_single)
         return self._pursue(settings, sample, outputs, y, groups, known=known)
 
-    def predict(self, X: Any) -> np.ndarray:
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> np.ndarray: ...
+
+    @overload
+    def predict(
+        self, X: Any, return_std: Literal[True]
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def predict(
+        self, X: Any, return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the predicted targets.
 
         Parameters
@@ -288,12 +301,23 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Points; if precomputed, their kernel with all training points or with
             the support points only.
+        return_std : bool, default=False
+            Whether to return standard deviations too, under squared loss.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
+        std : ndarray of the same shape
+            Only with ``return_std=True``: the standard deviation of a target at each
+            point, ``sqrt(s² (1 + h(x)))``. ``s²`` is the variance of the noise, read
+            from held-out errors, and ``s² h(x)`` that of the prediction in the
+            Bayesian linear model on the chosen functions whose prior is the ridge.
+            That model knows no other functions: far from all support points local
+            kernels, and with them ``h``, fall to nothing. O(n_support²) a point.
         """
+        if return_std:
+            return self._predict_with_std(X)
         values = self._values(X)
         return self._outputs.predict(values)
 
@@ -316,12 +340,51 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         for values in self._staged(X):
             yield self._outputs.predict(values)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R²; for several quantiles, their mean share of the pinball loss saved.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            1 is best; 0 is that of the best constant. For several quantiles the mean
+            of scikit-learn's ``d2_pinball_score``.
+        """
+        check_is_fitted(self, "dual_coef_")
+        if not is_of_quantiles(self._outputs.loss):
+            return float(super().score(X, y, sample_weight))
+        from sklearn.metrics import d2_pinball_score  # slow to import
+
+        pairs = zip(self.predict(X).T, self._outputs.loss.quantile, strict=True)
+        scores = [
+            d2_pinball_score(y, values, sample_weight=sample_weight, alpha=level)
+            for values, level in pairs
+        ]
+        return float(np.mean(scores))
+
     def _encoded(self, y: Any) -> np.ndarray:
         """Return targets (T, n) as the fit sees them."""
         Y = check_array(
             as_numbers(y), ensure_2d=False, dtype=np.float64, input_name="y"
         )
-        return np.ascontiguousarray(Y.reshape(len(Y), -1).T)
+        Y = np.ascontiguousarray(Y.reshape(len(Y), -1).T)
+        if not isinstance(self.loss, Loss):
+            return Y
+        self.loss.check_parameters()
+        return self.loss.outputs(Y)
+
+    @property
+    def _has_quantiles(self) -> bool:
+        """Whether the outputs are several quantiles of one target."""
+        return is_of_quantiles(self.loss)
 
     @property
     def _takes_several(self) -> bool:
@@ -330,7 +393,8 @@ class KMPRegressor(RegressorMixin, BaseKMP):
         The bounds are for one output (Theorem 3), and scikit-learn's checks give
         several targets negative values, which are not counts.
         """
-        return not is_named(self.loss, Poisson) and not is_bounded(self.selection)
+        is_pointwise = not is_named(self.loss, Poisson) and not self._has_quantiles
+        return is_pointwise and not is_bounded(self.selection)
 
     def _check_one_target(self, y: Any) -> None:
         n = n_targets(y)

@@ -1,0 +1,121 @@
+"""Probabilities from the values of a classifier, by rows that it has not seen.
+
+A calibration is learned from values F (n, T) of models on rows that these never saw,
+with one column for two classes (positive for the second), else one for each class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp, softmax
+from sklearn.isotonic import IsotonicRegression
+
+CALIBRATIONS = ("temperature", "isotonic")
+
+# Range of the logarithm of the factor that follows one of unit size.
+_LEAST, _MOST = -6.0, 6.0
+
+
+class Calibration(Protocol):
+    """Turns values (n, T) into probabilities (n, n_classes)."""
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """Return the probabilities; rows sum to 1."""
+
+
+def calibration_of(
+    kind: str, values: np.ndarray, codes: np.ndarray, weight: np.ndarray
+) -> Calibration:
+    """Return a calibration learned from values on rows that were not seen.
+
+    Parameters
+    ----------
+    kind : {"temperature", "isotonic"}
+    values : ndarray of shape (n, T)
+    codes : ndarray of int of shape (n,)
+        The class of each row.
+    weight : ndarray of shape (n,)
+    """
+    learned = Temperature if kind == "temperature" else Isotonic
+    return learned.of(values, codes, weight)
+
+
+def _of_classes(values: np.ndarray) -> np.ndarray:
+    """Return a value for each class, for two classes too."""
+    return values if values.shape[1] > 1 else np.hstack([-0.5 * values, 0.5 * values])
+
+
+@dataclass(frozen=True)
+class Temperature:
+    """The softmax of the values times a factor, which the likelihood of the rows sets.
+
+    The class of the largest value stays the most probable one.
+    """
+
+    factor: float
+
+    @classmethod
+    def of(
+        cls, values: np.ndarray, codes: np.ndarray, weight: np.ndarray
+    ) -> Temperature:
+        """Return the factor of highest likelihood."""
+        F, rows = _of_classes(values), np.arange(len(codes))
+        spread = np.abs(F - F.mean(axis=1, keepdims=True)).mean()
+        if not spread > 0:
+            return cls(0.0)
+
+        def loss(log_factor: float) -> float:
+            Z = np.exp(log_factor) / spread * F
+            return float(weight @ (logsumexp(Z, axis=1) - Z[rows, codes]))
+
+        best = minimize_scalar(loss, bounds=(_LEAST, _MOST), method="bounded")
+        return cls(float(np.exp(best.x) / spread))
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """Return the probabilities; rows sum to 1."""
+        return np.asarray(softmax(self.factor * _of_classes(values), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Isotonic:
+    """For each class the rising step function of its value that fits the rows best.
+
+    With more than two classes the results are divided by their sum.
+
+    Attributes
+    ----------
+    steps : tuple of IsotonicRegression
+    least : float
+        The least probability: n rows that were never of a class do not tell that it
+        is impossible, but that the next one is of it with 1 / (n + 2) (Laplace).
+    """
+
+    steps: tuple[IsotonicRegression, ...]
+    least: float
+
+    @classmethod
+    def of(cls, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Isotonic:
+        """Return the step functions of least squared error."""
+        last = 1 if values.shape[1] == 1 else 0
+        least = 1.0 / (len(codes) + 2.0)
+        steps = []
+        for t, column in enumerate(values.T):
+            rise = IsotonicRegression(
+                y_min=least, y_max=1.0 - least, out_of_bounds="clip"
+            )
+            rise.fit(column, codes == t + last, sample_weight=weight)
+            steps.append(rise)
+        return cls(tuple(steps), least)
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """Return the probabilities; rows sum to 1."""
+        P = np.column_stack(
+            [s.predict(v) for s, v in zip(self.steps, values.T, strict=True)]
+        )
+        if P.shape[1] == 1:
+            return np.hstack([1.0 - P, P])
+        return P / P.sum(axis=1, keepdims=True)

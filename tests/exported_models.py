@@ -84,6 +84,14 @@ CLASSIFIERS: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "two, logistic": ({"loss": "logistic"}, [False, True]),
     "three, logistic": ({"loss": "logistic"}, ["a", "b", "c"]),
     "three, one by one": ({"loss": "logistic", "multiclass": "ovr"}, [1.0, 2.0, 4.0]),
+    "two, calibrated": (
+        {"probability": "temperature", "selection": "cv"},
+        ["no", "yes"],
+    ),
+    "three, calibrated": (
+        {"loss": "hinge", "probability": "temperature", "selection": "validation"},
+        [3, 5, 7],
+    ),
     "many, hinge": ({"loss": "squared-hinge"}, list(HOSTILE)),
 }
 
@@ -157,7 +165,8 @@ def regressor(kernel: Any = KERNELS["rbf"], **parameters: Any) -> KMPRegressor:
 
 def classifier(**parameters: Any) -> KMPClassifier:
     kernel = KERNELS["rbf"]
-    return KMPClassifier(kernel, max_support=7, selection=None, **parameters)
+    parameters = {"selection": None, **parameters}
+    return KMPClassifier(kernel, max_support=7, **parameters)
 
 
 def _target() -> np.ndarray:

@@ -226,6 +226,9 @@ def answer_cases(rng):
         "classes": (3, Answer("classes", "identity", words)),
         "softmax": (3, Answer("classes", "softmax", (0, 1, 2))),
         "one_against_rest": (3, Answer("classes", "logistic-ovr", words)),
+        "two_calibrated": (1, Answer("classes", "logistic", ("no", "yes"), factor=1.7)),
+        "calibrated": (3, Answer("classes", "softmax", (0, 1, 2), factor=5.3)),
+        "hardly_probable": (3, Answer("classes", "softmax", (0, 1, 2), factor=1e-9)),
     }
     for name, (n, answer) in answers.items():
         leaf = comparison(rng, d, 9, "squared-distance", "exponential")

@@ -82,40 +82,48 @@ class Temperature:
 
 @dataclass(frozen=True, eq=False)
 class Isotonic:
-    """For each class the rising step function of its value that fits the rows best.
+    """For each class the rising function of its value that fits the rows best.
 
     With more than two classes the results are divided by their sum.
 
     Attributes
     ----------
-    steps : tuple of IsotonicRegression
-    least : float
-        The least probability: n rows that were never of a class do not tell that it
-        is impossible, but that the next one is of it with 1 / (n + 2) (Laplace).
+    values, shares : tuple of ndarray
+        The corners of each function: values of the classifier in order, and
+        probabilities. For two classes there is one function, that of the second.
     """
 
-    steps: tuple[IsotonicRegression, ...]
-    least: float
+    values: tuple[np.ndarray, ...]
+    shares: tuple[np.ndarray, ...]
 
     @classmethod
     def of(cls, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Isotonic:
-        """Return the step functions of least squared error."""
-        last = 1 if values.shape[1] == 1 else 0
+        """Return the functions of least squared error.
+
+        Rows that were never of a class do not tell that it is impossible, but that
+        the next one is of it with 1 / (n + 2) (Laplace).
+        """
+        second = 1 if values.shape[1] == 1 else 0
         least = 1.0 / (len(codes) + 2.0)
-        steps = []
-        for t, column in enumerate(values.T):
-            rise = IsotonicRegression(
-                y_min=least, y_max=1.0 - least, out_of_bounds="clip"
+        rises = [
+            IsotonicRegression(y_min=least, y_max=1.0 - least).fit(
+                column, codes == t + second, sample_weight=weight
             )
-            rise.fit(column, codes == t + last, sample_weight=weight)
-            steps.append(rise)
-        return cls(tuple(steps), least)
+            for t, column in enumerate(values.T)
+        ]
+        corners = [(rise.X_thresholds_, rise.y_thresholds_) for rise in rises]
+        return cls(
+            *(tuple(map(np.asarray, part)) for part in zip(*corners, strict=True))
+        )
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Return the probabilities; rows sum to 1."""
         P = np.column_stack(
-            [s.predict(v) for s, v in zip(self.steps, values.T, strict=True)]
+            [
+                np.interp(column, v, s)
+                for column, v, s in zip(values.T, self.values, self.shares, strict=True)
+            ]
         )
         if P.shape[1] == 1:
             return np.hstack([1.0 - P, P])
-        return P / P.sum(axis=1, keepdims=True)
+        return np.asarray(P / P.sum(axis=1, keepdims=True))

@@ -202,12 +202,15 @@ class Answer:
         second. More have one each: the largest is the class.
     is_single : bool
         Whether a prediction is one number rather than a row of them.
+    factor : float
+        By which outputs are multiplied before they become probabilities.
     """
 
     kind: str
     link: str
     labels: tuple[Any, ...] = ()
     is_single: bool = True
+    factor: float = 1.0
 
     @property
     def has_probabilities(self) -> bool:
@@ -229,6 +232,7 @@ class Answer:
 
     def probabilities(self, f: np.ndarray) -> np.ndarray:
         """Return the probabilities (n, n_classes)."""
+        f = self.factor * f
         if self.link == "softmax":
             P = np.exp(f - f.max(axis=1, keepdims=True))
             return np.asarray(P / P.sum(axis=1, keepdims=True))

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit import kernels
+from pursuit.calibration import Temperature
 from pursuit.functions import (
     Functions,
     Joined,
@@ -63,6 +64,17 @@ def _answer(model: Any) -> Answer:
             )
         return Answer("numbers", link, is_single=model._outputs.is_single)
     labels = tuple(model.classes_.tolist())
+    calibration = model._outputs.calibration
+    if isinstance(calibration, Temperature):
+        # Of two classes, 1 / (1 + exp(-f)) is the softmax of -f / 2 and f / 2.
+        is_of_two = len(labels) == 2
+        link, halved = ("logistic", 0.5) if is_of_two else ("softmax", 1.0)
+        return Answer("classes", link, labels, factor=halved * calibration.factor)
+    if calibration is not None:
+        raise UnsupportedError(
+            f"probability={model.probability!r} cannot be exported: fit with "
+            "probability='temperature', or save the model with model.save(path)."
+        )
     if isinstance(loss, Logistic):
         link = "logistic" if len(labels) == 2 else "logistic-ovr"
     elif isinstance(loss, Softmax):

@@ -107,14 +107,15 @@ class Model {
           "category that it does not know.",
       );
     }
-    const { kind, link, labels, is_single: isSingle } = this.formula.answer;
+    const { kind, link, labels, is_single: isSingle, factor = 1 } = this.formula.answer;
     if (kind === "numbers") {
       const answers = Array.from(f, link === "exp" ? Math.exp : (x) => x);
       return { prediction: isSingle ? answers[0] : answers, probabilities: null };
     }
     const winner = f.length === 1 ? Number(f[0] > 0) : f.indexOf(Math.max(...f));
-    const probabilities = link === "identity" ? null : classProbabilities(link, f);
-    return { prediction: labels[winner], probabilities };
+    if (link === "identity") return { prediction: labels[winner], probabilities: null };
+    const scaled = Array.from(f, (value) => factor * value);
+    return { prediction: labels[winner], probabilities: classProbabilities(link, scaled) };
   }
 
   // The row as numbers; words become their codes, -1 if unknown.

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pursuit.calibration import Isotonic, Temperature
 from pursuit.estimators.kmp import KMPClassifier, KMPRegressor
 from pursuit.estimators.kmp.attributes import path_attributes
 from pursuit.estimators.kmp.outputs import ClassOutputs, NumberOutputs
 from pursuit.expansions import Expansion
 from pursuit.fitting.curves import HeldOutError
+from pursuit.fitting.held_out import FoldPath
 from pursuit.functions import Functions
 from pursuit.path import Path, SeparatePaths
 from pursuit.sample import Framer
 
 from ._fitted import Attributes, estimator, read_classes
 from ._functions import check_columns
+from ._held_out import check_folds
 from ._kernels import check_loss
 from .tree import Fields, Names, Record
 
@@ -42,9 +45,11 @@ def _take(model: Any) -> Mapping[str, Any]:
         "search": [Names(trial) for trial in model.search_],
         "importances": model._importances,
         "framer": model._framer,
+        "folds": list(model._folds),
     }
     if isinstance(model, KMPClassifier):
-        return {**shared, "classes": model.classes_}
+        calibration = model._outputs.calibration
+        return {**shared, "classes": model.classes_, "calibration": calibration}
     return {**shared, "is_single": bool(model._outputs.is_single)}
 
 
@@ -57,6 +62,9 @@ def _make(model: Any, fields: Fields) -> Attributes:
     check_loss(loss, fields.name)
     outputs = _read_outputs(model, loss, len(attributes["intercept_"]), fields)
     importances = fields.array("importances", "f", d, optional=True)
+    # Older files have no folds.
+    folds = fields.all_of("folds", FoldPath) if fields.has("folds") else []
+    check_folds(folds, attributes["path_"], d, fields.name)
     more: Attributes = {
         "_outputs": outputs,
         "_was_matrix": fields.flag("is_matrix"),
@@ -71,6 +79,7 @@ def _make(model: Any, fields: Fields) -> Attributes:
         "stop_reason_": fields.text("stop_reason"),
         "size_reason_": fields.text("size_reason"),
         "_held_out": fields.only("held_out", HeldOutError, optional=True),
+        "_folds": folds,
         "search_": [dict(trial) for trial in fields.all_of("search", Names)],
     }
     if isinstance(outputs, ClassOutputs):
@@ -118,7 +127,12 @@ def _read_outputs(model: Any, loss: Any, n_outputs: int, fields: Fields) -> Any:
         raise fields.error("classes", f"are not for {n_outputs} outputs")
     if not loss.fits_classes:
         raise fields.error("loss", "is not for classes")
-    return ClassOutputs(classes, loss)
+    calibration = None
+    if fields.has("calibration"):
+        calibration = fields.only("calibration", Temperature, Isotonic)
+        if isinstance(calibration, Isotonic) and len(calibration.values) != wanted:
+            raise fields.error("calibration", f"is not for {wanted} outputs")
+    return ClassOutputs(classes, loss, calibration)
 
 
 def _is_fitted(model: Any) -> bool:

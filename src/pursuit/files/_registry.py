@@ -23,6 +23,7 @@ _HOMES = {
     "functions": "_functions",
     "paths": "_functions",
     "kmp": "_kmp",
+    "held_out": "_held_out",
     "neighbors": "_neighbors",
     "densities": "_densities",
     "subspaces": "_subspaces",
@@ -31,7 +32,9 @@ _HOMES = {
 # The same by the beginning of the module in which a type is defined.
 _MODULES = (
     ("pursuit.estimators.kmp", "_kmp"),
+    ("pursuit.fitting.held_out", "_held_out"),
     ("pursuit.fitting", "_kmp"),
+    ("pursuit.calibration", "_held_out"),
     ("pursuit.estimators.neighbors", "_neighbors"),
     ("pursuit.neighbors", "_neighbors"),
     ("pursuit.estimators.densities", "_densities"),

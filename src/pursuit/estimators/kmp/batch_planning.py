@@ -118,39 +118,40 @@ def check_suits_batches(model: Any, settings: Settings) -> None:
             "however long that takes, and goes on from its checkpoint if it is "
             "stopped. Leave max_time at None."
         )
-    why = None
     selection, method = settings.selection, settings.method
-    if takes_kernel_matrix(model.kernel, model.dictionary) or model._takes_matrix:
-        why = "a precomputed kernel is a matrix of all rows by all rows: give points"
-    elif method.word == "basic" or method.refit_every != 1:
-        why = (
-            f"method={model.method!r} does not follow from sums over rows: use "
-            "'pre-fitting' or 'back-fitting' with refit_every=1"
-        )
-    elif isinstance(settings.n_candidates, Redrawn):
-        why = "candidates that are drawn at each step need all rows: give a number"
-    elif settings.n_candidates is None:
-        why = "n_candidates=None makes candidates of all rows: give a number, or 'auto'"
-    elif selection.word in ("loo", "bound"):
-        why = (
-            f"selection={selection.word!r} looks at each row along the path: use 'cv', "
-            "'validation' or None"
-        )
-    elif getattr(model, "probability", None) is not None:
-        why = (
-            f"probability={model.probability!r} needs the models of the folds, which "
-            "fits by blocks do not keep: use loss='logistic'"
-        )
-    elif selection.scoring is not None:
-        why = (
-            f"scoring={selection.scoring!r} looks at each row along the path: leave it"
-        )
-    elif not (
-        isinstance(selection.n_folds, WHOLE) or selection.n_folds in ("auto", None)
-    ):
-        why = "given folds number rows of an array: give a number of folds"
-    if why is not None:
-        raise ValueError(f"fit_batches visits rows block by block; {why}.")
+    folds, quantile = selection.n_folds, getattr(model.loss, "quantile", 0.5)
+    obstacles = {
+        "a precomputed kernel is a matrix of all rows by all rows: give points": (
+            takes_kernel_matrix(model.kernel, model.dictionary) or model._takes_matrix
+        ),
+        f"method={model.method!r} does not follow from sums over rows: use "
+        "'pre-fitting' or 'back-fitting' with refit_every=1": (
+            method.word == "basic" or method.refit_every != 1
+        ),
+        "candidates that are drawn at each step need all rows: give a number": (
+            isinstance(settings.n_candidates, Redrawn)
+        ),
+        "n_candidates=None makes candidates of all rows: give a number, or 'auto'": (
+            settings.n_candidates is None
+        ),
+        f"selection={selection.word!r} looks at each row along the path: use 'cv', "
+        "'validation' or None": selection.word in ("loo", "bound"),
+        f"scoring={selection.scoring!r} looks at each row along the path: leave it": (
+            selection.scoring is not None
+        ),
+        "given folds number rows of an array: give a number of folds": not (
+            isinstance(folds, WHOLE) or folds in ("auto", None)
+        ),
+        f"probability={getattr(model, 'probability', None)!r} needs the models of the "
+        "folds, which fits by blocks do not keep: use loss='logistic'": (
+            getattr(model, "probability", None) is not None
+        ),
+        f"loss={model.loss!r} has several outputs for one target: fit each quantile "
+        "by itself": not is_number(quantile),
+    }
+    for why, is_there in obstacles.items():
+        if is_there:
+            raise ValueError(f"fit_batches visits rows block by block; {why}.")
 
 
 def _coding(model: Any, looked: Looked) -> Coding:

@@ -93,9 +93,9 @@ static inline void {name}_predict(const {T} *row, {T} *out)
 
     def _probabilities(self) -> str:
         T, n, name = self.number.word, self.formula.n_outputs, self.name
-        one, two, zero = (self.number.literal(v) for v in (1.0, 2.0, 0.0))
+        link, factor = self.formula.answer.link, self.formula.answer.factor
+        one, two, zero = (self.number.literal(v) for v in (1.0, 2.0 * factor, 0.0))
         exp = f"{name}_exp"
-        link = self.formula.answer.link
         head = f"""\
 /* The probability of each class. out must not overlap row. */
 static inline void {name}_probabilities(const {T} *row, {T} *out)
@@ -117,7 +117,10 @@ static inline void {name}_probabilities(const {T} *row, {T} *out)
             )
         if link == "softmax":
             self.operations.call("exp", n)
-            terms = f"        out[t] = {exp}(out[t] - top);"
+            size = f"{self.number.literal(factor)} * (out[t] - top)"
+            terms = (
+                f"        out[t] = {exp}({size if factor != 1.0 else 'out[t] - top'});"
+            )
             start = ""
         else:
             self.operations.call("exp", 2 * n)

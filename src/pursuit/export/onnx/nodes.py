@@ -89,6 +89,8 @@ def write_answer(nodes: Nodes, formula: Formula, f: str, name: str, output: str)
         f = nodes.add("Mul", f, nodes.constant(np.array([[-1.0, 1.0]])))
     if name == "scores":
         return nodes.add("Identity", f, output=output)
+    if answer.factor != 1.0:
+        f = nodes.add("Mul", f, nodes.constant(np.array([[answer.factor]])))
     # Of two classes, 1 / (1 + exp(-2 f)) is the softmax of -f and f.
     if answer.link == "logistic-ovr":
         # Their logarithms, so that far from every class the quotient is defined.

@@ -38,7 +38,13 @@ def answer_note(program: FixedProgram) -> list[str]:
 
 def probability_error(program: FixedProgram) -> float:
     """Return how far probabilities may be from the model's."""
-    answer, error = program.formula.answer, float(program.error.max())
+    answer = program.formula.answer
+    error = answer.factor * float(program.error.max())
+    if answer.factor > 2.0 ** (4 + int(program.bits.min())):
+        raise UnsupportedError(
+            f"Probabilities are made of {answer.factor:.1g} times the values, which do "
+            "not fit into fixed point: use number='float'."
+        )
     if answer.link == "logistic":
         return 0.5 * error + _PROBABILITY_ERROR
     # A quotient p of positive terms s moves by p (1 - p) times the relative errors of
@@ -166,10 +172,15 @@ static inline void {name}_probabilities(const int32_t *row, int32_t *out)
 {{
     const int64_t one = (int64_t)1 << {ONE_BITS};
 """
-    once = bits - EXP_BITS  # from values to arguments of the exponential
+
+    def argument(value: str, doubled: bool = False) -> str:
+        """Return C for the argument of the exponential, of a value that is not < 0."""
+        value, more = _times(value, program.formula.answer.factor)
+        return scaled_text(name, value, bits - EXP_BITS - int(doubled) + more)
+
     if link == "logistic":
         program.operations.call("exp", 1)
-        size = scaled_text(name, "f < 0 ? -(int64_t)f : f", once - 1)
+        size = argument("(f < 0 ? -(int64_t)f : f)", doubled=True)
         return (
             head
             + f"""\
@@ -204,14 +215,14 @@ static inline void {name}_probabilities(const int32_t *row, int32_t *out)
 """
     if link == "softmax":
         program.operations.call("exp", n)
-        inside = scaled_text(name, "(int64_t)top - out[t]", once)
+        inside = argument("((int64_t)top - out[t])")
         terms = f"        out[t] = {name}_exp({inside});"
     else:
         program.operations.call("exp", 2 * n)
         # 1 / (1 + exp(-2 f)) of all classes over the largest.
         start += "    if (top > 0)\n        top = 0;\n"
-        low = scaled_text(name, "(int64_t)top - low", once - 1)
-        size = scaled_text(name, "size", once - 1)
+        low = argument("((int64_t)top - low)", doubled=True)
+        size = argument("size", doubled=True)
         terms = f"""\
         const int64_t size = out[t] < 0 ? -(int64_t)out[t] : out[t];
         const int64_t low = out[t] < 0 ? out[t] : 0;
@@ -229,3 +240,15 @@ static inline void {name}_probabilities(const int32_t *row, int32_t *out)
 }}
 """
     )
+
+
+def _times(value: str, factor: float) -> tuple[str, int]:
+    """Return C for a whole number below 2^32 times a factor, and its further bits.
+
+    The factor has 30 bits, which changes arguments that matter by less than 2e-8.
+    """
+    if factor == 1.0:
+        return value, 0
+    _, exponent = np.frexp(factor)
+    more = min(30 - int(exponent), 55)
+    return f"{value} * INT64_C({round(float(np.ldexp(factor, more)))})", more

@@ -453,8 +453,13 @@ class BaseKMP(
 
         scorer = check_scoring(self, scoring=scoring)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        for values in self._staged(X):
-            yield float(scorer(known_model(self._outputs, values), X, y, **weights))
+        for n, values in enumerate(self._staged(X), start=1):
+            model = known_model(self._outputs_at(n), values)
+            yield float(scorer(model, X, y, **weights))
+
+    def _outputs_at(self, size: int) -> Outputs:
+        """Return what turns the values of the models of a size into predictions."""
+        return self._outputs
 
     def _encoded(self, y: Any) -> np.ndarray:
         """Return targets (T, n) as the fit sees them."""

@@ -50,7 +50,8 @@ class HeldOut(BaseEstimator):
             raise ValueError(
                 "No model of this size is known that did not see some of the rows, "
                 "from whose errors this is computed: fit with selection='cv' or "
-                "'validation', in memory, and truncate to sizes that these compared."
+                "'validation', not by batches, and truncate to sizes that these "
+                "compared, with folds=True."
             )
         if not known_at(self._folds, sizes):
             most = np.min([f.longest for f in self._folds], axis=0).tolist()

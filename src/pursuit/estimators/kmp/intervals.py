@@ -14,7 +14,6 @@ from pursuit.conformal import Scores
 from pursuit.expansions import Expansion, value_blocks
 from pursuit.fitting.held_out import FoldModel, known_at
 from pursuit.leverage import Leverage
-from pursuit.losses import Quantile
 from pursuit.methods import as_method
 from pursuit.path import OrthogonalPath
 
@@ -187,7 +186,7 @@ class Intervals(HeldOut):
             _limits(Scores.of([s[:, t] for s in scores], weights), ends, t, coverages)
             for t in range(ends[0].low.shape[1])
         ]
-        has_one = self._outputs.is_single or is_of_quantiles(self._outputs.loss)
+        has_one = self._outputs.is_single or self._outputs.has_quantiles
         return limits[0] if has_one else np.stack(limits, axis=1)
 
 
@@ -216,14 +215,9 @@ class Ends:
     ) -> Ends:
         """Return the ends where a model has these values and leverages."""
         low = high = outputs.loss.mean(values)
-        if is_of_quantiles(outputs.loss):
+        if outputs.has_quantiles:
             low, high = (end(low, axis=1, keepdims=True) for end in (np.min, np.max))
         return cls(low, high, np.sqrt(1.0 + leverages))
-
-
-def is_of_quantiles(loss: Any) -> bool:
-    """Return whether the outputs under a loss are several quantiles of one target."""
-    return isinstance(loss, Quantile) and np.ndim(loss.quantile) > 0
 
 
 def _scores(outputs: NumberOutputs, model: FoldModel) -> np.ndarray:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from pursuit.calibration import Calibration
-from pursuit.losses import Loss
+from pursuit.losses import Loss, Quantile
+
+
+def is_of_quantiles(loss: Any) -> bool:
+    """Return whether the outputs under a loss are several quantiles of one target."""
+    return isinstance(loss, Quantile) and np.ndim(loss.quantile) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +36,24 @@ class NumberOutputs:
         """Return the predictions for values (n, T)."""
         values = self.loss.mean(values)
         return values[:, 0] if self.is_single else values
+
+    @property
+    def has_quantiles(self) -> bool:
+        """Whether the outputs are several quantiles of one target."""
+        return is_of_quantiles(self.loss)
+
+    def score(self, y: Any, predicted: np.ndarray, weight: Any = None) -> float:
+        """Return R²; for several quantiles, the mean of scikit-learn's D²."""
+        from sklearn.metrics import d2_pinball_score, r2_score  # slow to import
+
+        if not self.has_quantiles:
+            return float(r2_score(y, predicted, sample_weight=weight))
+        pairs = zip(predicted.T, self.loss.quantile, strict=True)
+        scores = [
+            d2_pinball_score(y, values, sample_weight=weight, alpha=level)
+            for values, level in pairs
+        ]
+        return float(np.mean(scores))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,8 @@ from pursuit.selection import is_bounded
 from .base import BaseKMP
 from .callbacks import with_callbacks
 from .continuing import Known
-from .intervals import Intervals, is_of_quantiles
-from .outputs import NumberOutputs
+from .intervals import Intervals
+from .outputs import NumberOutputs, is_of_quantiles
 
 
 class KMPRegressor(RegressorMixin, Intervals, BaseKMP):
@@ -229,6 +229,8 @@ class KMPRegressor(RegressorMixin, Intervals, BaseKMP):
     3
     """
 
+    _outputs: NumberOutputs
+
     @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
@@ -359,16 +361,7 @@ class KMPRegressor(RegressorMixin, Intervals, BaseKMP):
             of scikit-learn's ``d2_pinball_score``.
         """
         check_is_fitted(self, "dual_coef_")
-        if not is_of_quantiles(self._outputs.loss):
-            return float(super().score(X, y, sample_weight))
-        from sklearn.metrics import d2_pinball_score  # slow to import
-
-        pairs = zip(self.predict(X).T, self._outputs.loss.quantile, strict=True)
-        scores = [
-            d2_pinball_score(y, values, sample_weight=sample_weight, alpha=level)
-            for values, level in pairs
-        ]
-        return float(np.mean(scores))
+        return self._outputs.score(y, self.predict(X), sample_weight)
 
     def _encoded(self, y: Any) -> np.ndarray:
         """Return targets (T, n) as the fit sees them."""

@@ -36,6 +36,10 @@ class KnownNumbers(RegressorMixin, BaseEstimator):
         """Return the predictions, whatever X is."""
         return self.outputs.predict(self.values)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the score of the predictions, whatever X is."""
+        return self.outputs.score(y, self.predict(X), sample_weight)
+
 
 def _lacks_probabilities(model: KnownClasses) -> None:
     if not model.outputs.has_probabilities:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-from saved_models import ANSWERS, MODELS
+from saved_models import MODELS, answers
 
 import pursuit
 
@@ -28,12 +28,11 @@ def write(name: str) -> None:
         sys.exit(f"{path.name} exists: golden files stay as they are")
     model, X = MODELS[name]()
     X = X[:ROWS]
-    answers = {a: getattr(model, a)(X) for a in ANSWERS if hasattr(model, a)}
     is_frame = isinstance(X, pd.DataFrame)
     known = {
         "X": X.to_numpy().tolist() if is_frame else X.tolist(),
         "columns": list(X.columns) if is_frame else None,
-        "answers": {key: value.tolist() for key, value in answers.items()},
+        "answers": {key: value.tolist() for key, value in answers(model, X).items()},
     }
     pursuit.save(model, path)
     path.with_suffix(".json").write_text(json.dumps(known, indent=1) + "\n")

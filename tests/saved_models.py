@@ -31,6 +31,7 @@ from sklearn.preprocessing import (
 
 from pursuit import (
     CKNNClassifier,
+    CrossValidation,
     DensityClassifier,
     DensityOutlierDetector,
     FixedSize,
@@ -50,6 +51,7 @@ from pursuit import (
     dictionaries,
     kernels,
 )
+from pursuit.losses import Quantile
 from pursuit.neighbors import ImageTangents
 
 ANSWERS = (
@@ -90,6 +92,9 @@ def answers(model, X):
             values = getattr(model, name)(X)
             values = values.toarray() if sparse.issparse(values) else values
             found[name] = np.asarray(values)
+    for name in ("predict_interval", "predict_set"):
+        if getattr(model, "_folds", None) and hasattr(model, name):
+            found[name] = getattr(model, name)(X, 0.5)[1]
     return found
 
 
@@ -107,6 +112,26 @@ def _classes():
 def _chosen_size():
     X, y = waves()
     return _kmp(selection="loo", max_support=9).fit(X, y), X
+
+
+def _intervals():
+    X, y = waves(30)
+    return _kmp(selection=CrossValidation(3)).fit(X, y), X
+
+
+def _quantiles():
+    X, y = waves(30)
+    loss = Quantile([0.2, 0.8])
+    return _kmp(selection=CrossValidation(3), loss=loss).fit(X, y), X
+
+
+def _calibrated(**parameters):
+    def make():
+        X, y = make_blobs(45, centers=3, cluster_std=3.0, random_state=0)
+        folds = CrossValidation(3)
+        return _kmp(KMPClassifier, selection=folds, **parameters).fit(X, y), X
+
+    return make
 
 
 def _three_classes():
@@ -257,6 +282,10 @@ def _views():
 MODELS = {
     "classes": _classes,
     "chosen_size": _chosen_size,
+    "intervals": _intervals,
+    "quantiles": _quantiles,
+    "temperature": _calibrated(probability="temperature"),
+    "isotonic": _calibrated(probability="isotonic", multiclass="ovr"),
     "three_classes": _three_classes,
     "learned_metric_kernel": _learned,
     "sums_of_kernels": _sums,

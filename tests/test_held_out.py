@@ -16,6 +16,7 @@ import pursuit
 from pursuit import CrossValidation, KMPClassifier, KMPRegressor, kernels
 from pursuit.batches import rows_of
 from pursuit.calibration import Isotonic, Temperature
+from pursuit.estimators.kmp import batch_planning
 from pursuit.fitting import held_out
 from pursuit.losses import Quantile
 
@@ -508,6 +509,17 @@ def test_errors_name_what_to_do(numbers, model):
         KMPRegressor(**GIVEN, selection=None, max_support=5).fit(
             X, np.column_stack([y, y])
         ).predict(X, return_std=True)
-    batched = KMPRegressor(**GIVEN, n_candidates=30).fit_batches(rows_of(X, y))
+
+
+def test_fits_by_blocks_keep_no_folds(monkeypatch):
+    X, y = made(600)
+    in_memory = KMPRegressor(**GIVEN).fit_batches(rows_of(X, y))
+    assert in_memory.predict_interval(X)[1].shape == (600, 2, 1)
+    monkeypatch.setattr("pursuit.trips.visits._LEAST_ROWS", 100)
+    monkeypatch.setattr(batch_planning, "PART_ROWS", 200)
+    model = KMPRegressor(**GIVEN, n_candidates=50).fit_batches(rows_of(X, y))
     with pytest.raises(ValueError, match="not by batches"):
-        batched.predict_interval(X)
+        model.predict_interval(X)
+    predicted, std = model.predict(X, return_std=True)
+    assert np.array_equal(predicted, model.predict(X))
+    assert np.mean(std) == pytest.approx(np.std(y - predicted), rel=0.1)

@@ -216,12 +216,12 @@ def _separable(leaf: Comparison) -> Comparison:
         return leaf
     if A.shape[0] == A.shape[1] and np.array_equal(A, np.diag(np.diagonal(A))):
         return replace(leaf, factor=np.diagonal(A))
-    raise _unsupported("a kernel in a full metric, which mixes features")
+    raise _unsupported("a kernel in a full metric, where features mix")
 
 
 def _unsupported(what: str) -> UnsupportedError:
     return UnsupportedError(
-        f"The model has {what}, which is no product over features, so that there is no "
+        f"The model has {what}: it is no product over features, so that there is no "
         "exact explanation in polynomial time. Fit with metric='diagonal' and "
         "kernel='auto', 'rbf' or 'laplacian', or use what calls the model, such as "
         "shap.KernelExplainer or sklearn.inspection."

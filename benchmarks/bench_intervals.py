@@ -111,7 +111,7 @@ def of_quantiles(p: Split) -> dict[str, Answer]:
 
 
 def forests(p: Split) -> dict[str, Answer]:
-    """Return a forest's quantiles, and those moved by what a quarter of the rows say."""
+    """Return a forest's quantiles, and those that a quarter of the rows moved."""
     from quantile_forest import RandomForestQuantileRegressor
 
     def fit(n: int) -> tuple[Any, float]:

@@ -22,6 +22,7 @@ class HeldOut(BaseEstimator):
     """
 
     _folds: Sequence[FoldPath] = ()
+    _outputs: Any
 
     def _check_plan(self, plan: Plan) -> None:
         """Raise a ValueError if what is asked for needs rows that are held out."""
@@ -30,11 +31,13 @@ class HeldOut(BaseEstimator):
         """Keep these models, and what follows from them."""
         self._folds = list(folds)
 
-    def _keep_folds_of_size(self, keeps_any: bool = True) -> None:
-        """Keep the models up to the chosen size, and what follows from them."""
-        self._keep_folds(truncated(self._folds, self._sizes))
-        if not keeps_any:
-            self._folds = []
+    def _outputs_of(self, sizes: Sequence[int]) -> Any:
+        """Return what turns the values of a model of these sizes into predictions."""
+        return self._outputs
+
+    def _folds_of(self, sizes: Sequence[int]) -> list[FoldPath]:
+        """Return the models of the folds up to these sizes; none if not known."""
+        return truncated(self._folds, sizes)
 
     def _fold_models(self, sizes: Sequence[int] | None = None) -> list[FoldModel]:
         """Return the models of the folds, of the size of the model by default.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -34,6 +35,18 @@ class HeldOut(BaseEstimator):
     def _outputs_of(self, sizes: Sequence[int]) -> Any:
         """Return what turns the values of a model of these sizes into predictions."""
         return self._outputs
+
+    @property
+    def _has_folds(self) -> bool:
+        """Whether models of the folds are known, from which intervals and sets come."""
+        return known_at(self._folds, self._sizes)
+
+    def _without_larger_folds(self) -> Self:
+        """Return the same model, with the models of the folds up to its size only."""
+        check_is_fitted(self, "dual_coef_")
+        model = copy.copy(self)
+        model._folds = self._folds_of(self._sizes)
+        return model
 
     def _folds_of(self, sizes: Sequence[int]) -> list[FoldPath]:
         """Return the models of the folds up to these sizes; none if not known."""

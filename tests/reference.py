@@ -514,3 +514,32 @@ def mistakes(Y):
         return weight @ (class_of(values) != class_of(Y[:, rows])) / weight.sum()
 
     return judge
+
+
+def cross_conformal_interval(predicted, spreads, y, own, own_spreads, coverage):
+    """CV+ at one point, Barber et al. (2021), normalized residuals.
+
+    ``predicted`` and ``spreads`` (l,) are those at the point of the model that never
+    saw row i, ``own`` and ``own_spreads`` (l,) those of the same model at row i.
+    """
+    n = len(y)
+    highs, lows = [], []
+    for i in range(n):
+        residual = abs(y[i] - own[i]) / own_spreads[i]
+        highs.append(predicted[i] + spreads[i] * residual)
+        lows.append(predicted[i] - spreads[i] * residual)
+    rank = int(np.ceil(round(coverage * (n + 1), 9)))  # the rank-th smallest
+    if rank > n:
+        return -np.inf, np.inf
+    return sorted(lows)[n - rank], sorted(highs)[rank - 1]
+
+
+def cross_conformal_set(scores, new, coverage):
+    """Classes whose scores ``new`` (C, l), by the model of each row, are no outliers.
+
+    Romano, Sesia and Candès (2020), cross-validation+: a class is out if the scores of
+    at least a share of the rows are below its own.
+    """
+    n = len(scores)
+    least = round(coverage * (n + 1), 9)
+    return [sum(scores[i] < of_class[i] for i in range(n)) < least for of_class in new]

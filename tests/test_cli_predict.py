@@ -78,6 +78,47 @@ def test_probabilities(capsys):
         assert row["prediction"] == names[int(np.argmax(P))].removeprefix("p_")
 
 
+def test_intervals_of_numbers(capsys):
+    out, _ = succeed(capsys, "predict", "price", "t.csv", "--interval", "0.8")
+    rows = table(out)
+    assert list(rows[0]) == ["prediction", "low", "high"]
+    low, high, predicted = (
+        np.array([float(row[name]) for row in rows])
+        for name in ("low", "high", "prediction")
+    )
+    assert np.all((low < predicted) & (predicted < high))
+    prices = np.array([float(row[4]) for row in ROWS])
+    assert np.mean((low <= prices) & (prices <= high)) > 0.75
+    wider, _ = succeed(capsys, "predict", "price", "t.csv", "--interval", "0.9")
+    assert all(float(row["low"]) <= x for row, x in zip(table(wider), low, strict=True))
+
+
+def test_intervals_of_classes(capsys):
+    words = ["predict", "proba", "t.csv", "--interval", "0.9", "--proba"]
+    rows = table(succeed(capsys, *words)[0])
+    assert list(rows[0])[:2] == ["prediction", "possible"]
+    towns = {row["prediction"] for row in rows}
+    assert {town for row in rows for town in row["possible"].split()} <= towns
+    pairs = zip(ROWS, rows, strict=True)
+    assert np.mean([row[2] in said["possible"].split() for row, said in pairs]) > 0.85
+
+
+@pytest.mark.parametrize("wrong", ["0", "1", "90", "much"])
+def test_intervals_of_no_share(capsys, wrong):
+    status, _, err = run(capsys, "predict", "price", "t.csv", "--interval", wrong)
+    assert status == 2
+    assert f"'{wrong}' is not a share between 0 and 1" in err
+
+
+def test_intervals_that_are_not_there(capsys, monkeypatch):
+    """As of a fit by blocks."""
+    monkeypatch.setattr(KMPRegressor, "_has_folds", False)
+    status, out, err = run(capsys, "predict", "price", "t.csv", "--interval", "0.9")
+    assert status == 2
+    assert not out
+    assert "holds no errors on rows that were held out" in err
+
+
 def test_probabilities_that_are_not_there(capsys):
     status, out, err = run(capsys, "predict", "sunny", "t.csv", "--proba")
     assert status == 2

@@ -1,5 +1,6 @@
 """What the models of the folds tell: intervals, sets, calibrated probabilities."""
 
+import copy
 import pickle
 import re
 from itertools import pairwise
@@ -9,6 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.stats import norm
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import KFold, cross_val_score
 
@@ -95,10 +97,10 @@ def test_a_held_out_part_has_the_model_itself(numbers):
     assert len(fold.Y) < len(y) / 2
 
 
-def test_large_folds_keep_fewer_sizes(numbers, monkeypatch):
+def test_long_paths_keep_fewer_sizes(numbers, monkeypatch):
     X, y = numbers
     whole = KMPRegressor(**GIVEN).fit(X, y)
-    monkeypatch.setattr(held_out, "_KEPT_BYTES", 60_000)
+    monkeypatch.setattr(held_out, "_PATH_BYTES", 20_000)
     model = KMPRegressor(**GIVEN).fit(X, y)
     longest = model._largest_known
     assert 0 < longest < whole._largest_known
@@ -106,6 +108,20 @@ def test_large_folds_keep_fewer_sizes(numbers, monkeypatch):
     assert kept[1] == pytest.approx(whole.truncate(longest).predict_interval(X)[1])
     with pytest.raises(ValueError, match="No model of this size is known"):
         model.truncate(longest + 1).predict_interval(X)
+
+
+def test_of_many_rows_some_tell(numbers, monkeypatch):
+    """They do not depend on the order of the rows, and all folds have as many."""
+    X, y = numbers
+    monkeypatch.setattr(held_out, "_VALUE_BYTES", 0)
+    monkeypatch.setattr(held_out, "_LEAST_ROWS", 50)
+    model = KMPRegressor(**GIVEN).fit(X, y)
+    assert [len(fold.Y) for fold in model._folds] == [5] * 10
+    order = np.random.default_rng(3).permutation(len(y))
+    again = KMPRegressor(**GIVEN).fit(X[order], y[order])
+    expected = model.predict_interval(X)[1]
+    assert again.predict_interval(X)[1] == pytest.approx(expected, abs=1e-9)
+    assert coverage(y, expected)[0] > 0.8
 
 
 # -- standard deviations -----------------------------------------------------------
@@ -333,6 +349,18 @@ def test_continued_fits_and_pickles_keep_them(numbers):
     assert len(pickle.dumps(small)) < len(pickle.dumps(model.truncate())) / 3
 
 
+def test_pickles_hold_half_of_a_triangle(numbers):
+    X, y = numbers
+    path = KMPRegressor(**GIVEN, selection=None, max_support=60).fit(X, y).path_
+    written = pickle.dumps(path)
+    assert len(written) < 0.7 * path.triangle.nbytes
+    assert np.array_equal(pickle.loads(written).triangle, path.triangle)
+    # Pickles of earlier versions have all of it.
+    old = copy.copy(path)
+    old.__setstate__(path.__dict__)
+    assert np.array_equal(old.triangle, path.triangle)
+
+
 def test_too_few_rows_have_infinite_intervals():
     X, y = made(8)
     model = KMPRegressor(**GIVEN, max_support=3).fit(X, y)
@@ -434,9 +462,10 @@ def test_probabilities_of_all_sizes(classes):
     for n in (1, 4, model.n_support_):
         assert model.truncate(n).predict_proba(X) == pytest.approx(stages[n - 1])
         without = model.truncate(n, folds=False)
-        assert np.array_equal(
-            without.predict_proba(X), model.truncate(n).predict_proba(X)
-        )
+        for again in (without, without.truncate(), without.truncate(n)):
+            assert again.predict_proba(X) == pytest.approx(stages[n - 1])
+        with pytest.raises(NotFittedError, match="without held-out rows"):
+            without.truncate(0).predict_proba(X)
 
 
 def test_without_held_out_rows_there_are_none(classes):

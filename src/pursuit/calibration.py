@@ -7,14 +7,12 @@ with one column for two classes (positive for the second), else one for each cla
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 from sklearn.isotonic import IsotonicRegression
-
-CALIBRATIONS = ("temperature", "isotonic")
 
 # Range of the logarithm of the factor that follows one of unit size.
 _LEAST, _MOST = -6.0, 6.0
@@ -23,25 +21,20 @@ _LEAST, _MOST = -6.0, 6.0
 class Calibration(Protocol):
     """Turns values (n, T) into probabilities (n, n_classes)."""
 
+    @classmethod
+    def of(cls, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Self:
+        """Return a calibration learned from values on rows that were not seen.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, T)
+        codes : ndarray of int of shape (n,)
+            The class of each row.
+        weight : ndarray of shape (n,)
+        """
+
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Return the probabilities; rows sum to 1."""
-
-
-def calibration_of(
-    kind: str, values: np.ndarray, codes: np.ndarray, weight: np.ndarray
-) -> Calibration:
-    """Return a calibration learned from values on rows that were not seen.
-
-    Parameters
-    ----------
-    kind : {"temperature", "isotonic"}
-    values : ndarray of shape (n, T)
-    codes : ndarray of int of shape (n,)
-        The class of each row.
-    weight : ndarray of shape (n,)
-    """
-    learned = Temperature if kind == "temperature" else Isotonic
-    return learned.of(values, codes, weight)
 
 
 def _of_classes(values: np.ndarray) -> np.ndarray:
@@ -127,3 +120,9 @@ class Isotonic:
         if P.shape[1] == 1:
             return np.hstack([1.0 - P, P])
         return np.asarray(P / P.sum(axis=1, keepdims=True))
+
+
+CALIBRATIONS: dict[str, type[Calibration]] = {
+    "temperature": Temperature,
+    "isotonic": Isotonic,
+}

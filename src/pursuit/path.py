@@ -150,6 +150,17 @@ class OrthogonalPath(Path):
     loads: np.ndarray
     means: np.ndarray | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: of the triangle only what is not zero."""
+        upper = np.triu_indices(len(self.triangle))
+        return {**self.__dict__, "triangle": self.triangle[upper]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Read what a pickle holds; older ones hold all of the triangle."""
+        self.__dict__.update(state)
+        if self.triangle.ndim == 1:
+            self.__dict__["triangle"] = upper_triangle(self.triangle)
+
     @property
     def n_outputs(self) -> int:
         """The number of outputs."""
@@ -289,6 +300,14 @@ class SeparatePaths:
         for _ in range(len(self)):
             values = [next(s, v) for s, v in zip(stages, values, strict=True)]
             yield np.column_stack(values)
+
+
+def upper_triangle(numbers: np.ndarray) -> np.ndarray:
+    """Return the upper triangular matrix (b, b) with these numbers, row by row."""
+    b = (int(np.sqrt(8 * len(numbers) + 1)) - 1) // 2
+    triangle = np.zeros((b, b), dtype=numbers.dtype)
+    triangle[np.triu_indices(b)] = numbers
+    return triangle
 
 
 def join(paths: Sequence[Path]) -> Path | SeparatePaths:

@@ -146,6 +146,19 @@ def share(text: str) -> float:
     return value
 
 
+def coverage(text: str) -> float:
+    """Return a share of the targets that intervals are to hold."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a share between 0 and 1, such as 0.9"
+        )
+    return value
+
+
 def _delimiter(text: str) -> str:
     text = {"tab": "\t", "\\t": "\t"}.get(text, text)
     if len(text) != 1 or text in '"\r\n':

@@ -10,17 +10,17 @@ from pursuit._user_errors import CommandError, UsageError
 
 from ._talk import counted
 
-__all__ = ["largest_within", "of_size", "size_of"]
+__all__ = ["largest_within", "last_step", "of_size", "size_of", "to_write"]
 
 
 def size_of(model: Any) -> int:
     """Return the number of steps of a model on its path."""
-    return len(_last(model).truncate().path_)
+    return len(last_step(model).truncate().path_)
 
 
 def of_size(model: Any, n: int) -> Any:
     """Return a model, or a pipeline, with the first points of its path."""
-    last = _last(model)
+    last = last_step(model)
     if not hasattr(last, "truncate"):
         raise UsageError(f"a {type(last).__name__} has one size only")
     if n > len(last.path_):
@@ -28,11 +28,26 @@ def of_size(model: Any, n: int) -> Any:
             f"--points {n}: the file holds models of up to "
             f"{counted(len(last.path_), 'point')}; fit again with --points {n}"
         )
-    smaller = last.truncate(n)
-    if last is model:
-        return smaller
+    return _with_last(model, last.truncate(n))
+
+
+def to_write(model: Any) -> Any:
+    """Return what a file holds: all sizes, but of the folds only up to the chosen one.
+
+    Intervals need them, which `--interval` gives for this size; larger ones would make
+    the file several times larger.
+    """
+    last = last_step(model)
+    if not hasattr(last, "_without_larger_folds"):
+        return model
+    return _with_last(model, last._without_larger_folds())
+
+
+def _with_last(model: Any, last: Any) -> Any:
+    if not hasattr(model, "steps"):
+        return last
     pipeline = copy.copy(model)
-    pipeline.steps = [*model.steps[:-1], (model.steps[-1][0], smaller)]
+    pipeline.steps = [*model.steps[:-1], (model.steps[-1][0], last)]
     return pipeline
 
 
@@ -53,5 +68,6 @@ def largest_within(model: Any, n_bytes: Callable[[Any], int], max_bytes: int) ->
     return of_size(model, low)
 
 
-def _last(model: Any) -> Any:
+def last_step(model: Any) -> Any:
+    """Return the estimator of a pipeline, or a model itself."""
     return model.steps[-1][1] if hasattr(model, "steps") else model

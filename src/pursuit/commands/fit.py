@@ -247,6 +247,7 @@ def _save(
     from . import _model_files
     from ._pipelines import known_words
     from ._recipes import Facts, Recipe
+    from ._sizes import to_write
 
     facts = Facts(
         columns.task,
@@ -268,7 +269,7 @@ def _save(
         notation,
         usual,
     )
-    _model_files.save(trained.pipeline, path, recipe)
+    _model_files.save(to_write(trained.pipeline), path, recipe)
 
 
 def _after(path: Path, args: argparse.Namespace, is_new: bool) -> list[tuple[str, str]]:

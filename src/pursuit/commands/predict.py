@@ -15,7 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 from pursuit._user_errors import CommandError, TableError, UsageError
 from pursuit._writing import whole_file
 
-from ._options import add_table_options
+from ._options import add_table_options, coverage
+from ._sizes import last_step
 from ._talk import bar, counted, lines, note, percent, quoted, told_warnings, written
 from ._translations import in_command_words
 
@@ -30,6 +31,8 @@ __all__ = ["SUMMARY", "check_columns", "configure", "read_block", "run"]
 
 SUMMARY = "predict the rows of a table"
 PREDICTION = "prediction"
+# What --interval adds to the prediction of a number, and of a class.
+LIMITS, POSSIBLE = ["low", "high"], "possible"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +52,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--proba", action="store_true", help="add the probability of each class"
+    )
+    parser.add_argument(
+        "--interval",
+        type=coverage,
+        metavar="SHARE",
+        help="add limits between which this share of the targets lies, such as 0.9; "
+        "for classes, those that it may be",
     )
     parser.add_argument(
         "--keep",
@@ -105,6 +115,8 @@ class _Predictor:
         self._labels: Any = getattr(model, "classes_", None)
         if args.proba:
             _check_probabilities(model, args.model)
+        if args.interval is not None:
+            _check_intervals(model, args.model)
         self._strange: Counter[str] = Counter()
         self._example: dict[str, str] = {}
         self._check = _Check(self._labels is not None)
@@ -114,34 +126,54 @@ class _Predictor:
     def header(self) -> list[str]:
         """Names of the columns that are written."""
         proba = [] if not self._args.proba else [f"p_{c}" for c in self._labels]
-        return [*self._args.keep, PREDICTION, *proba]
+        return [*self._args.keep, PREDICTION, *self._of_interval, *proba]
+
+    @property
+    def _of_interval(self) -> list[str]:
+        """Names of the columns that --interval adds."""
+        if self._args.interval is None:
+            return []
+        return LIMITS if self._labels is None else [POSSIBLE]
 
     def lines(self, block: Block, path: str) -> Iterator[Sequence[Any]]:
         """Return the lines of a block."""
         X = read_block(block, self._recipe, path, self._notation, self._see)
-        P, predicted = self._predict(
-            X, f"{path}: rows {block.rows[0]} to {block.rows[-1]}"
-        )
+        where = f"{path}: rows {block.rows[0]} to {block.rows[-1]}"
+        P, predicted, more = self._predict(X, where)
         self.n_rows += len(block)
         cells = block.columns.get(self._recipe.target_name)
         if cells is not None:
             self._check.see(predicted, cells, self._notation)
         columns = [block.columns[name] for name in self._args.keep]
-        columns.append(predicted.tolist())
+        columns += [predicted.tolist(), *more]
         if P is not None:
             columns += [p.tolist() for p in P.T]
         return zip(*columns, strict=True)
 
-    def _predict(self, X: np.ndarray, where: str) -> tuple[Any, Any]:
-        """Return probabilities, if asked for, and predictions."""
+    def _predict(self, X: np.ndarray, where: str) -> tuple[Any, Any, list[Any]]:
+        """Return probabilities, if asked for, predictions, and columns of intervals."""
         with told_warnings(quiet=self._args.quiet):
             try:
+                more = self._limits(X)
                 if not self._args.proba:
-                    return None, self._model.predict(X)
+                    return None, self._model.predict(X), more
                 P = self._model.predict_proba(X)
             except ValueError as error:
                 raise CommandError(f"{where}: {in_command_words(error)}") from error
-        return P, self._labels[P.argmax(axis=1)]
+        return P, self._labels[P.argmax(axis=1)], more
+
+    def _limits(self, X: np.ndarray) -> list[Any]:
+        """Return what --interval adds, column by column."""
+        share, last = self._args.interval, last_step(self._model)
+        if share is None:
+            return []
+        if last is not self._model:
+            X = self._model[:-1].transform(X)
+        if self._labels is None:
+            _, intervals = last.predict_interval(X, share)
+            return intervals[..., 0].T.tolist()
+        _, sets = last.predict_set(X, share)
+        return [[" ".join(map(str, self._labels[s])) for s in sets[..., 0]]]
 
     def _see(self, name: str, words: Counter[str]) -> None:
         """Count words that the model does not know."""
@@ -260,6 +292,14 @@ def _check_probabilities(model: Any, path: Path) -> None:
         raise UsageError(
             f"--proba: the model {path} has no probabilities: fit it with "
             "`pursuit fit --proba`"
+        )
+
+
+def _check_intervals(model: Any, path: Path) -> None:
+    if not getattr(last_step(model), "_has_folds", False):
+        raise UsageError(
+            f"--interval: the file {path} holds no errors on rows that were held out: "
+            "`pursuit fit` writes them, unless the fit went by blocks"
         )
 
 

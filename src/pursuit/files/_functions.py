@@ -19,7 +19,13 @@ from pursuit.functions import (
     Outputs,
     VariedGaussians,
 )
-from pursuit.path import OrthogonalPath, Path, RefittedPath, SeparatePaths
+from pursuit.path import (
+    OrthogonalPath,
+    Path,
+    RefittedPath,
+    SeparatePaths,
+    upper_triangle,
+)
 from pursuit.sample import Framer
 
 from ._basics import check_rows
@@ -239,8 +245,7 @@ def _make_orthogonal(fields: Fields) -> OrthogonalPath:
     steps = _steps(fields)
     b = len(steps["atoms"]) + int(steps["has_intercept"])
     upper = fields.array("triangle", "f", b * (b + 1) // 2)
-    triangle = np.zeros((b, b))
-    triangle[np.triu_indices(b)] = upper
+    triangle = upper_triangle(upper)
     if not np.all(np.diagonal(triangle)):
         raise fields.error("triangle", "has a 0 on its diagonal")
     return OrthogonalPath(

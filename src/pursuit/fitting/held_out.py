@@ -20,8 +20,12 @@ from pursuit.path import OrthogonalPath, Path, RefittedPath, SeparatePaths, join
 from .plan import Plan
 from .trials import Trial
 
-# Bytes that the models of all folds may keep; those of the largest sizes go first.
-_KEPT_BYTES = 64 << 20
+# Bytes that the paths of all folds may keep; the largest sizes go first.
+_PATH_BYTES = 256 << 20
+# Bytes of function values on the rows that were never seen, of all folds. If there are
+# more, some of the rows tell, but so many of all folds together.
+_VALUE_BYTES = 16 << 20
+_LEAST_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,11 +179,15 @@ def fold_of_paths(
         The largest size of each path that counts.
     """
     sample, folds, problem = plan.sample, plan.folds, plan.template
-    kept = _affordable(paths, longest, len(sample) / len(folds), len(folds))
+    kept = _affordable(paths, longest, len(folds))
     path = join([p.truncate(min(n, len(p))) for p, n in zip(paths, kept, strict=True)])
     functions = dictionary[path.support]
     held_out = sample.counts * np.maximum(folds.parts[fold], 0.0) * (sample.weight > 0)
     rows = np.flatnonzero(held_out)
+    most = max(_LEAST_ROWS, _VALUE_BYTES // (8 * max(1, len(functions))))
+    most = max(1, most // len(folds))
+    first = np.argsort(sample.priority[rows], kind="stable")[:most]
+    rows = rows[np.sort(first)]
     values = np.empty((len(rows), 0))
     if len(functions):
         values = values_of(functions, sample.X[rows])
@@ -195,14 +203,13 @@ def fold_of_paths(
 
 
 def _affordable(
-    paths: Sequence[Path], longest: Sequence[int], n_rows: float, n_folds: int
+    paths: Sequence[Path], longest: Sequence[int], n_folds: int
 ) -> list[int]:
     """Return the largest sizes that may be kept, of one fold of several."""
-    room = _KEPT_BYTES / n_folds / len(paths)
+    numbers = _PATH_BYTES / 8 / n_folds / len(paths)
     kept = []
     for path, n in zip(paths, longest, strict=True):
-        # Values on the rows, and the triangle or the coefficients at all sizes.
-        half = 0.5 * path.n_outputs if isinstance(path, RefittedPath) else 1.0
-        most = (-n_rows + np.sqrt(n_rows**2 + 4 * half * room / 8)) / (2 * half)
-        kept.append(min(n, int(most)))
+        # A triangle, or the coefficients at all sizes.
+        squares = 0.5 * path.n_outputs if isinstance(path, RefittedPath) else 1.0
+        kept.append(min(n, int(np.sqrt(numbers / squares))))
     return kept

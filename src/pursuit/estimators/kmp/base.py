@@ -417,7 +417,8 @@ class BaseKMP(
         sizes = [len(p) for p in path.paths]
         functions = self._functions_of(path.support)
         model._set(path_attributes(path, sizes, functions))
-        model._keep_folds_of_size(folds)
+        model._outputs = self._outputs_of(sizes)
+        model._folds = self._folds_of(sizes) if folds else []
         if any(p.stop_reason == "truncated" for p in path.paths):
             model.stop_reason_ = REASONS["truncated"]
         if n is not None:
@@ -453,13 +454,14 @@ class BaseKMP(
 
         scorer = check_scoring(self, scoring=scoring)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        for n, values in enumerate(self._staged(X), start=1):
-            model = known_model(self._outputs_at(n), values)
-            yield float(scorer(model, X, y, **weights))
+        for outputs, values in self._staged_with_outputs(X):
+            yield float(scorer(known_model(outputs, values), X, y, **weights))
 
-    def _outputs_at(self, size: int) -> Outputs:
-        """Return what turns the values of the models of a size into predictions."""
-        return self._outputs
+    def _staged_with_outputs(self, X: Any) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield the values of the models of sizes 1, 2, ..., and what reads them."""
+        for n, values in enumerate(self._staged(X), start=1):
+            sizes = [min(n, len(path)) for path in self.path_.paths]
+            yield self._outputs_of(sizes), values
 
     def _encoded(self, y: Any) -> np.ndarray:
         """Return targets (T, n) as the fit sees them."""

@@ -493,8 +493,8 @@ class KMPClassifier(ClassifierMixin, Sets, BaseKMP):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        for n, values in enumerate(self._staged(X), start=1):
-            yield self._outputs_at(n).predict(values)
+        for outputs, values in self._staged_with_outputs(X):
+            yield outputs.predict(values)
 
     @available_unless(_lacks_probabilities)
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
@@ -513,8 +513,8 @@ class KMPClassifier(ClassifierMixin, Sets, BaseKMP):
         P : ndarray of shape (n_samples, n_classes)
             As :meth:`predict_proba`.
         """
-        for n, values in enumerate(self._staged(X), start=1):
-            yield self._outputs_at(n).probabilities(values)
+        for outputs, values in self._staged_with_outputs(X):
+            yield outputs.probabilities(values)
 
     def _encoded(self, y: Any) -> np.ndarray:
         """Return targets (T, n) as the fit sees them."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,6 +23,7 @@ class HeldOut(BaseEstimator):
     """
 
     _folds: Sequence[FoldPath] = ()
+    _outputs: Any
 
     def _check_plan(self, plan: Plan) -> None:
         """Raise a ValueError if what is asked for needs rows that are held out."""
@@ -30,11 +32,25 @@ class HeldOut(BaseEstimator):
         """Keep these models, and what follows from them."""
         self._folds = list(folds)
 
-    def _keep_folds_of_size(self, keeps_any: bool = True) -> None:
-        """Keep the models up to the chosen size, and what follows from them."""
-        self._keep_folds(truncated(self._folds, self._sizes))
-        if not keeps_any:
-            self._folds = []
+    def _outputs_of(self, sizes: Sequence[int]) -> Any:
+        """Return what turns the values of a model of these sizes into predictions."""
+        return self._outputs
+
+    @property
+    def _has_folds(self) -> bool:
+        """Whether models of the folds are known, from which intervals and sets come."""
+        return known_at(self._folds, self._sizes)
+
+    def _without_larger_folds(self) -> Self:
+        """Return the same model, with the models of the folds up to its size only."""
+        check_is_fitted(self, "dual_coef_")
+        model = copy.copy(self)
+        model._folds = self._folds_of(self._sizes)
+        return model
+
+    def _folds_of(self, sizes: Sequence[int]) -> list[FoldPath]:
+        """Return the models of the folds up to these sizes; none if not known."""
+        return truncated(self._folds, sizes)
 
     def _fold_models(self, sizes: Sequence[int] | None = None) -> list[FoldModel]:
         """Return the models of the folds, of the size of the model by default.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pursuit.calibration import Calibration, calibration_of
+from pursuit.calibration import CALIBRATIONS, Calibration
 from pursuit.conformal import Scores
-from pursuit.fitting.held_out import FoldModel, FoldPath
+from pursuit.fitting.held_out import FoldPath
 from pursuit.fitting.plan import Plan
 
 from .held_out import HeldOut, as_coverages
@@ -19,6 +19,8 @@ from .outputs import ClassOutputs
 
 class Sets(HeldOut):
     """Mixin of the classifier: which classes a row may be of, and how likely."""
+
+    _outputs: ClassOutputs
 
     # -- probabilities -------------------------------------------------------------
 
@@ -34,35 +36,38 @@ class Sets(HeldOut):
     def _keep_folds(self, folds: Sequence[FoldPath]) -> None:
         """Keep these models, and the calibration that follows from them."""
         super()._keep_folds(folds)
-        self._outputs = self._outputs_of(self._sizes)
-
-    def _outputs_at(self, size: int) -> ClassOutputs:
-        """Return what turns the values of the models of a size into predictions."""
-        if self._outputs.calibration is None:
-            return self._outputs
-        return self._outputs_of([size] * len(self._sizes))
+        if self.probability is not None and folds:
+            kind = CALIBRATIONS[self.probability]
+            self._outputs = self._calibrated(kind, self._sizes)
 
     def _outputs_of(self, sizes: Sequence[int]) -> ClassOutputs:
-        """Return the outputs with their calibration, if one is asked for.
+        """Return the outputs with the calibration of a model of these sizes."""
+        calibration = self._outputs.calibration
+        if calibration is None or list(sizes) == list(self._sizes):
+            return self._outputs
+        if not self._folds:
+            return replace(self._outputs, calibration=None)
+        return self._calibrated(type(calibration), sizes)
+
+    def _calibrated(
+        self, kind: type[Calibration], sizes: Sequence[int]
+    ) -> ClassOutputs:
+        """Return the outputs with a calibration of this kind.
 
         Where the folds have no model so large, their largest tells.
         """
-        if self.probability is None or not self._folds:
-            return replace(self._outputs, calibration=None)
         models = [
             fold.at([min(n, m) for n, m in zip(sizes, fold.longest, strict=True)])
             for fold in self._folds
         ]
-        return replace(self._outputs, calibration=self._calibration(models))
-
-    def _calibration(self, models: Sequence[FoldModel]) -> Calibration:
         values, codes, weight = (
             np.concatenate(parts)
             for parts in zip(
                 *((m.values, codes_of(m.Y), m.weight) for m in models), strict=True
             )
         )
-        return calibration_of(self.probability, values, codes, weight)
+        calibration = kind.of(values, codes, weight)
+        return replace(self._outputs, calibration=calibration)
 
     # -- sets ----------------------------------------------------------------------
 

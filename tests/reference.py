@@ -543,3 +543,116 @@ def cross_conformal_set(scores, new, coverage):
     n = len(scores)
     least = round(coverage * (n + 1), 9)
     return [sum(scores[i] < of_class[i] for i in range(n)) < least for of_class in new]
+
+
+def prototypes(X, codes, sets, size, K, penalty, unit, slope=10.0):
+    """Rows chosen for local hyperplanes, by trying every row at every step."""
+    C = codes.max() + 1
+    rows = [
+        int(np.flatnonzero(codes == c)[gap.argmin()])
+        for c in range(C)
+        for gap in [((X[codes == c] - X[codes == c].mean(axis=0)) ** 2).sum(axis=1)]
+    ]
+    equal = {
+        (row.tobytes(), c): i
+        for i, (row, c) in reversed(list(enumerate(zip(X, codes, strict=True))))
+    }
+    losses = []
+    while len(rows) < size:
+        left = sorted(set(equal.values()) - set(rows))
+        if not left:
+            break
+        sums = [
+            loss_of_prototypes(X, codes, sets, [*rows, j], K, penalty, unit, slope)
+            for j in left
+        ]
+        rows.append(left[int(np.argmin(sums))])
+        losses.append(min(sums) / len(X))
+    return rows, losses
+
+
+def loss_of_prototypes(X, codes, sets, rows, K, penalty, unit, slope):
+    """The sum over all rows of the loss of their relative margin and residue."""
+    total = 0.0
+    for x, own, its_set in zip(X, codes, sets, strict=True):
+        squared = np.full(codes.max() + 1, np.inf)
+        for c in range(len(squared)):
+            mine = [j for j in rows if codes[j] == c and sets[j] != its_set]
+            if mine:
+                gaps = ((X[mine] - x) ** 2).sum(axis=1)
+                near = X[mine][np.argsort(gaps, kind="stable")[:K]]
+                squared[c] = hyperplane_by_least_squares(x, near, penalty) ** 2
+        other = np.delete(squared, own).min()
+        if np.isinf(squared[own]):
+            margin, residue = float(np.isfinite(other)), 0.0
+        elif np.isinf(other):
+            margin, residue = -1.0, squared[own] / unit
+        else:
+            both = squared[own] + other
+            margin = (squared[own] - other) / both if both > 0 else 0.0
+            residue = squared[own] / unit
+        total += np.log1p(np.exp(slope * margin)) + residue
+    return total
+
+
+def condensed(X, codes, order):
+    """Hart's condensed nearest-neighbor rule."""
+    kept = [order[0]]
+    while True:
+        n_before = len(kept)
+        for i in order:
+            if i in kept:
+                continue
+            gaps = ((X[kept] - X[i]) ** 2).sum(axis=1)
+            if codes[kept[int(np.argmin(gaps))]] != codes[i]:
+                kept.append(i)
+        if len(kept) == n_before:
+            return sorted(kept)
+
+
+def votes_for_own(X, codes, i, others, K):
+    """Whether no class has more of the K nearest of the others than that of row i."""
+    gaps = ((X[others] - X[i]) ** 2).sum(axis=1)
+    near = np.asarray(others)[np.argsort(gaps, kind="stable")[:K]]
+    votes = np.bincount(codes[near], minlength=codes.max() + 1)
+    return votes[codes[i]] == votes.max()
+
+
+def edited(X, codes, K):
+    """Wilson's edited nearest-neighbor rule."""
+    everything = range(len(X))
+    return [
+        i
+        for i in everything
+        if votes_for_own(X, codes, i, [j for j in everything if j != i], K)
+    ]
+
+
+def drop3(X, codes, K):
+    """DROP3: after editing, rows far from the border go if no associate misses them."""
+    start = edited(X, codes, K)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    enemy = [min(D[i, j] for j in start if codes[j] != codes[i]) for i in start]
+    kept = list(start)
+    for place in np.argsort(-np.asarray(enemy), kind="stable"):
+        p = start[place]
+
+        def nearest(i, n):
+            others = [j for j in kept if j != i]
+            return sorted(others, key=lambda j: (D[i, j], j))[:n]
+
+        gain = 0
+        for i in start:
+            if i == p or p not in nearest(i, K + 1):
+                continue
+            near = nearest(i, K + 1)
+            gain += _own_wins(codes, i, [j for j in near if j != p][:K])
+            gain -= _own_wins(codes, i, near[:K])
+        if gain >= 0:
+            kept.remove(p)
+    return kept
+
+
+def _own_wins(codes, i, near):
+    votes = np.bincount(codes[near], minlength=codes.max() + 1)
+    return bool(len(near)) and votes[codes[i]] == votes.max()

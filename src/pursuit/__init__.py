@@ -7,8 +7,11 @@ from ._lazy import lazy_names
 if TYPE_CHECKING:
     from .estimators import (
         CKNNClassifier,
+        CondensedNeighbors,
         DensityClassifier,
         DensityOutlierDetector,
+        DropNeighbors,
+        EditedNeighbors,
         HKNNClassifier,
         HKNNRegressor,
         KernelCentroidClassifier,
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
         ManifoldParzen,
         NadarayaWatson,
         ParzenWindows,
+        PrototypePursuit,
         SparseKernelCCA,
         SparseKernelPCA,
         SubspaceOutlierDetector,
@@ -36,9 +40,12 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "CKNNClassifier",
+    "CondensedNeighbors",
     "CrossValidation",
     "DensityClassifier",
     "DensityOutlierDetector",
+    "DropNeighbors",
+    "EditedNeighbors",
     "FixedSize",
     "HKNNClassifier",
     "HKNNRegressor",
@@ -52,6 +59,7 @@ __all__ = [
     "MinimalBound",
     "NadarayaWatson",
     "ParzenWindows",
+    "PrototypePursuit",
     "SparseKernelCCA",
     "SparseKernelPCA",
     "SubspaceOutlierDetector",

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     )
     from .kmp import KMPClassifier, KMPRegressor
     from .metric import LearnedMetric
-    from .neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
+    from .neighbors import (
+        CKNNClassifier,
+        CondensedNeighbors,
+        DropNeighbors,
+        EditedNeighbors,
+        HKNNClassifier,
+        HKNNRegressor,
+        PrototypePursuit,
+    )
 
 _FAMILIES = {
     "components": (
@@ -40,13 +48,24 @@ _FAMILIES = {
     ),
     "kmp": ("KMPClassifier", "KMPRegressor"),
     "metric": ("LearnedMetric",),
-    "neighbors": ("CKNNClassifier", "HKNNClassifier", "HKNNRegressor"),
+    "neighbors": (
+        "CKNNClassifier",
+        "CondensedNeighbors",
+        "DropNeighbors",
+        "EditedNeighbors",
+        "HKNNClassifier",
+        "HKNNRegressor",
+        "PrototypePursuit",
+    ),
 }
 
 __all__ = [
     "CKNNClassifier",
+    "CondensedNeighbors",
     "DensityClassifier",
     "DensityOutlierDetector",
+    "DropNeighbors",
+    "EditedNeighbors",
     "HKNNClassifier",
     "HKNNRegressor",
     "KMPClassifier",
@@ -57,6 +76,7 @@ __all__ = [
     "ManifoldParzen",
     "NadarayaWatson",
     "ParzenWindows",
+    "PrototypePursuit",
     "SparseKernelCCA",
     "SparseKernelPCA",
     "SubspaceOutlierDetector",

@@ -199,6 +199,48 @@ class Newton:
         return out
 
 
+class RowNewton(Newton):
+    """The same for a loss whose second derivatives couple the rows.
+
+    They are not formed: each iteration asks the loss for their product with a vector.
+    The inverse that preconditions them is that of their diagonal, which is near where
+    rows of a group are around their mean.
+    """
+
+    def _step(
+        self, here: Point, B: np.ndarray, g: np.ndarray, damping: float, enough: float
+    ) -> tuple[np.ndarray, float]:
+        damping = max(damping, self._least_damping)
+        inverse = self._inverted(here, B, damping)
+        step, left = np.zeros_like(g), g.copy()
+        p = z = _preconditioned(inverse, left)
+        wanted = max(0.01 * enough, 1e-4 * np.vdot(g, g))
+        for n in range(2 * g.size + 10):
+            bent = projected(self._objective.bent(here, combined(p, B)), B)
+            Hp = bent + damping * p
+            bend, energy = np.vdot(p, Hp), np.vdot(left, z)
+            if bend <= 1e-12 * np.vdot(p, p):
+                if n == 0:
+                    step, left = g.copy(), np.zeros_like(g)
+                break
+            step += energy / bend * p
+            left -= energy / bend * Hp
+            if np.vdot(left, left) <= wanted:
+                break
+            z = _preconditioned(inverse, left)
+            p = z + np.vdot(left, z) / energy * p
+        return step, float(np.vdot(step, g + left))
+
+
+def _preconditioned(inverse: np.ndarray, r: np.ndarray) -> np.ndarray:
+    return np.einsum("tij,tj->ti", inverse, r)
+
+
+def newton_of(objective: Objective) -> Newton:
+    """Return the method for an objective."""
+    return (RowNewton if objective.loss.couples_rows else Newton)(objective)
+
+
 def _inverse_of_products(Z: np.ndarray, damping: float) -> np.ndarray:
     """Return the inverse of ``Z @ Z.T`` plus a damping, by half of each matrix."""
     H = dsyrk(1.0, Z.T, trans=1)

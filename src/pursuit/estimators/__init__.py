@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         NadarayaWatson,
         ParzenWindows,
     )
-    from .kmp import KMPClassifier, KMPRegressor
+    from .kmp import KMPClassifier, KMPRanker, KMPRegressor
     from .metric import LearnedMetric
     from .neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
 
@@ -38,7 +38,7 @@ _FAMILIES = {
         "NadarayaWatson",
         "ParzenWindows",
     ),
-    "kmp": ("KMPClassifier", "KMPRegressor"),
+    "kmp": ("KMPClassifier", "KMPRanker", "KMPRegressor"),
     "metric": ("LearnedMetric",),
     "neighbors": ("CKNNClassifier", "HKNNClassifier", "HKNNRegressor"),
 }
@@ -50,6 +50,7 @@ __all__ = [
     "HKNNClassifier",
     "HKNNRegressor",
     "KMPClassifier",
+    "KMPRanker",
     "KMPRegressor",
     "KernelCentroidClassifier",
     "LearnedMetric",

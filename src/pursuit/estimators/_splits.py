@@ -59,9 +59,7 @@ def held_out_parts(
     return users.masks(sample.X, y, weight, groups, is_class)
 
 
-def _check_whole(
-    masks: list[np.ndarray], sample: Sample, n_folds: Any
-) -> None:
+def _check_whole(masks: list[np.ndarray], sample: Sample, n_folds: Any) -> None:
     """Raise a ValueError if a fold divides a group that is to be ranked."""
     used = sample.weight > 0
     for mask in masks:

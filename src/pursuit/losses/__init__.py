@@ -27,7 +27,6 @@ from .classes import (
     SquaredHinge,
     SquaredTanh,
 )
-from .groups import NAMED as _RANKING
 from .groups import GroupLoss, PairwiseLogistic, PairwiseSquaredHinge, PlackettLuce
 from .laws import check_loss
 from .regression import Absolute, Huber, Poisson, Quantile, Squared
@@ -73,6 +72,14 @@ _NAMED: dict[str, type[Loss]] = {
 }
 
 
+RANKING: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "logistic": PairwiseLogistic,
+    "squared-hinge": PairwiseSquaredHinge,
+    "plackett-luce": PlackettLuce,
+}
+
+
 def names(is_class: bool) -> list[str]:
     """Return the names of the losses for classification or regression."""
     fits = "fits_classes" if is_class else "fits_numbers"
@@ -114,14 +121,14 @@ def as_ranking_loss(loss: Any) -> Loss:
 
     The squared loss is that of all pairs of a group, whose rows are then centered.
     """
-    known = {"squared": Squared, **_RANKING}
-    resolved = known[loss]() if isinstance(loss, str) and loss in known else loss
+    is_name = isinstance(loss, str) and loss in RANKING
+    resolved = RANKING[loss]() if is_name else loss
     if not isinstance(resolved, GroupLoss) and type(resolved) is not Squared:
-        listed = ", ".join(map(repr, known))
+        listed = ", ".join(map(repr, RANKING))
         raise ValueError(
             f"loss={loss!r} is not a loss for ranking: choose one of {listed}, or pass "
             "an instance of a subclass of pursuit.losses.GroupLoss."
-            f"{did_you_mean(loss, list(known))}"
+            f"{did_you_mean(loss, list(RANKING))}"
         )
     resolved.check_parameters()
     return resolved

@@ -126,9 +126,7 @@ class Loss(BaseEstimator):
         """Return the loss with parameters resolved from the scale of the targets."""
         return self
 
-    def within(
-        self, groups: np.ndarray, y: np.ndarray, weight: np.ndarray
-    ) -> Loss:
+    def within(self, groups: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Loss:
         """Return the loss for these rows, of which it compares those of a group.
 
         Parameters

@@ -12,9 +12,8 @@ as its pairs. No loss changes if a number is added to all predictions of a group
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.base import clone
@@ -82,7 +81,7 @@ class GroupLoss(Loss):
 
     `within` tells it the groups, the grades and the weights; after that, values and
     derivatives are those of each row, such that their sum times the weights is the
-    whole. Your own loss is a subclass with ``_look(f)`` and ``_bent(f, v)``.
+    whole.
     """
 
     fits_numbers = False
@@ -100,13 +99,13 @@ class GroupLoss(Loss):
         loss._rows = Rows.of(groups, y, weight)
         return loss
 
-    @abstractmethod
     def _look(self, f: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return values, slopes and curvatures of the sorted rows."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _look(f).")
 
-    @abstractmethod
     def _bent(self, f: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the second derivatives times v, divided by the weights."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _bent(f, v).")
 
     def _at(self, f: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return values, slopes and curvatures (1, n); those of the last f are kept."""
@@ -225,10 +224,3 @@ class PlackettLuce(GroupLoss):
         rows, out = self._rows, np.zeros(len(f))
         loops.bend_lists(f, rows.weight, rows.starts, rows.lower, v, out)
         return out
-
-
-NAMED: dict[str, Any] = {
-    "logistic": PairwiseLogistic,
-    "squared-hinge": PairwiseSquaredHinge,
-    "plackett-luce": PlackettLuce,
-}

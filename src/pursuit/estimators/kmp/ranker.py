@@ -437,7 +437,7 @@ class KMPRanker(BaseKMP):
         return ndcg(as_numbers(y), self.predict(X), groups)
 
     def staged_score(  # type: ignore[override]
-        self, X: Any, y: Any, groups: Any = None, *, scoring: Any = "ndcg"
+        self, X: Any, y: Any, groups: Any = None, *, scoring: Any = None
     ) -> Iterator[float]:
         """Yield the scores of the models of sizes 1, 2, ... on the path.
 
@@ -449,15 +449,15 @@ class KMPRanker(BaseKMP):
             Their grades.
         groups : array-like of shape (n_samples,), optional
             Their groups; by default all rows are one group.
-        scoring : {"ndcg", "pairwise-accuracy"} or callable, default="ndcg"
-            A function is called as ``scoring(y, scores, groups)``.
+        scoring : {"ndcg", "pairwise-accuracy"} or callable, optional
+            A function is called as ``scoring(y, scores, groups)``; by default NDCG.
 
         Yields
         ------
         score : float
             Score of ``truncate(n)``.
         """
-        measure = measure_of(scoring)
+        measure = measure_of("ndcg" if scoring is None else scoring)
         for scores in self.staged_predict(X):
             yield float(measure(y, scores, groups))
 

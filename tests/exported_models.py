@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from pursuit import KMPClassifier, KMPRegressor, kernels
+from pursuit import KMPClassifier, KMPRanker, KMPRegressor, kernels
 from pursuit.dictionaries import Constant, Features, ManyWidths, OneKernel
 
 N = 60
@@ -108,6 +108,7 @@ NAMES = (
     *(f"dictionary {name}" for name in DICTIONARIES),
     "outputs",
     "poisson",
+    "ranker",
     "table",
     "table, ordinal",
     "hostile",
@@ -204,6 +205,9 @@ def _fitted_otherwise(name: str) -> tuple[Any, Any]:
     if name == "poisson":
         counts = np.round(np.exp(y / 2))
         return regressor(loss="poisson").fit(X, counts), new
+    if name == "ranker":
+        model = KMPRanker(KERNELS["rbf"], max_support=7, selection=None)
+        return model.fit(X, np.round(y), groups=np.arange(len(y)) % 4), new
     if name == "hostile":
         encoder = OneHotEncoder(handle_unknown="ignore")
         prepared = ColumnTransformer(

@@ -38,6 +38,7 @@ NAMES = (
     "held_out.Temperature",
     "held_out.Isotonic",
     "kmp.KMPClassifier",
+    "kmp.KMPRanker",
     "kmp.KMPRegressor",
     "densities.ParzenWindows",
     "neighbors.HKNNClassifier",

@@ -656,3 +656,55 @@ def drop3(X, codes, K):
 def _own_wins(codes, i, near):
     votes = np.bincount(codes[near], minlength=codes.max() + 1)
     return bool(len(near)) and votes[codes[i]] == votes.max()
+
+
+# -- ranking: every pair, one after the other ------------------------------------------
+
+
+def pairs(y, groups):
+    """All pairs (i, j) of a group with y_i > y_j."""
+    return [
+        (i, j)
+        for i in range(len(y))
+        for j in range(len(y))
+        if groups[i] == groups[j] and y[i] > y[j]
+    ]
+
+
+def pairs_loss(loss, y, f, groups, weight):
+    """The sum over pairs of w_i w_j loss(f_i - f_j), over the weight of the group."""
+    return sum(
+        weight[i] * weight[j] * loss(f[i] - f[j]) / weight[groups == groups[i]].sum()
+        for i, j in pairs(y, groups)
+    )
+
+
+def lists_loss(y, f, groups, weight):
+    """Each row is drawn before all of lower grades (Plackett-Luce without ties)."""
+    total = 0.0
+    for i in range(len(y)):
+        lower = (groups == groups[i]) & (y < y[i])
+        others = np.sum(weight[lower] * np.exp(f[lower]))
+        total += weight[i] * (np.log(np.exp(f[i]) + others) - f[i])
+    return total
+
+
+def pair_rows(D, y, groups, weight):
+    """Differences of all pairs of a group, weighted: the design of their squares."""
+    rows, targets = [], []
+    for i in range(len(y)):
+        for j in range(i):
+            if groups[i] == groups[j]:
+                share = weight[i] * weight[j] / weight[groups == groups[i]].sum()
+                rows.append(np.sqrt(share) * (D[i] - D[j]))
+                targets.append(np.sqrt(share) * (y[i] - y[j]))
+    return np.array(rows), np.array(targets)[:, None]
+
+
+def pairwise_accuracy(y, f, groups):
+    """The share of the pairs of each group in the right order, ties a half."""
+    shares = {}
+    for i, j in pairs(y, groups):
+        right = 1.0 if f[i] > f[j] else 0.5 if f[i] == f[j] else 0.0
+        shares.setdefault(groups[i], []).append(right)
+    return np.mean([np.mean(of_group) for of_group in shares.values()])

@@ -39,6 +39,7 @@ from pursuit import (
     HKNNRegressor,
     KernelCentroidClassifier,
     KMPClassifier,
+    KMPRanker,
     KMPRegressor,
     LearnedMetric,
     LocalGaussianDensity,
@@ -144,6 +145,13 @@ def _learned():
     factor = np.array([[1.0, 0.2], [0.1, 2.0]])
     kernel = kernels.InMetric(kernels.Gaussian(0.5), factor)
     return KMPClassifier(kernel, max_support=4, selection=None, alpha=1e-3).fit(X, y), X
+
+
+def _ranker():
+    X, y = waves()
+    how = {"loss": "logistic", "selection": CrossValidation(3)}
+    grades, groups = np.digitize(y, [-0.5, 0.5]), np.arange(60) % 6
+    return _kmp(KMPRanker, **how).fit(X, grades, groups=groups), X
 
 
 def _sums():
@@ -281,6 +289,7 @@ def _views():
 
 MODELS = {
     "classes": _classes,
+    "ranker": _ranker,
     "chosen_size": _chosen_size,
     "intervals": _intervals,
     "quantiles": _quantiles,

@@ -26,6 +26,7 @@ CLASSES = [
 # Sister classes, and the parameters that mean something else in each.
 SISTERS = [
     (pursuit.KMPRegressor, pursuit.KMPClassifier, {"loss"}),
+    (pursuit.KMPRegressor, pursuit.KMPRanker, {"loss", "selection", "alpha"}),
     (pursuit.HKNNClassifier, pursuit.CKNNClassifier, set()),
     (
         pursuit.SparseKernelPCA,

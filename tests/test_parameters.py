@@ -22,6 +22,7 @@ from pursuit import (
     HKNNRegressor,
     KernelCentroidClassifier,
     KMPClassifier,
+    KMPRanker,
     KMPRegressor,
     LocalGaussianDensity,
     ManifoldParzen,
@@ -136,6 +137,7 @@ ESTIMATORS = [
     SparseKernelPCA(2),
     SparseKernelCCA(2, max_support=5),
     KMPClassifier("rbf", alpha=1e-3, max_support=3, selection=None),
+    KMPRanker("rbf", alpha=1e-3, max_support=3, selection=None),
 ]
 WRONG = [
     ("random_state", "foo", "random_state='foo' must be a whole number from 0"),

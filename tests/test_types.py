@@ -157,6 +157,7 @@ def test_misspelt_words_are_found(found, line):
         (_words.WidthRule, RULES),
         (_words.ClassLoss, losses.names(True)),
         (_words.NumberLoss, losses.names(False)),
+        (_words.RankingLoss, losses.RANKING),
         (_words.BoundKind, KINDS),
         (_words.Task, TASKS),
     ],

@@ -130,6 +130,25 @@ def joined_halves(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return (first >> half << half) | (second >> half)
 
 
+def digests_of_sets(digests: np.ndarray, sets: np.ndarray) -> np.ndarray:
+    """Return a pseudo-random number for each set of rows, by their distinct contents.
+
+    Parameters
+    ----------
+    digests : ndarray of uint64 of shape (n,)
+        Of each row.
+    sets : ndarray of int of shape (n,)
+        Number of the set of each row.
+    """
+    order = np.lexsort((digests, sets))
+    digests, sets = digests[order], sets[order]
+    is_new = np.ones(len(sets), dtype=bool)
+    is_new[1:] = (digests[1:] != digests[:-1]) | (sets[1:] != sets[:-1])
+    totals = np.zeros(sets.max(initial=-1) + 1, dtype=np.uint64)
+    np.add.at(totals, sets[is_new], mixed(digests[is_new]))
+    return totals
+
+
 def exact_digests(X: Any, rows: np.ndarray) -> np.ndarray:
     """Return a number for each of the rows, equal where all of their values are."""
     return _digests(_contents(X, rows, None))

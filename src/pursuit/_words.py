@@ -41,6 +41,9 @@ ClassLoss: TypeAlias = Literal[
     "margin",
 ]
 NumberLoss: TypeAlias = Literal["squared", "absolute", "huber", "quantile", "poisson"]
+RankingLoss: TypeAlias = Literal[
+    "squared", "logistic", "squared-hinge", "plackett-luce"
+]
 MethodWord: TypeAlias = Literal["pre-fitting", "back-fitting", "basic"]
 SelectionWord: TypeAlias = Literal["cv", "validation", "loo", "bound"]
 BoundKind: TypeAlias = Literal["finite-class", "mdl", "vc"]

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ._ranges import SMALLEST_WEIGHT
-from ._rows import distinct_rows, row_digests
+from ._rows import digests_of_sets, distinct_rows, row_digests
+from .engine.groups import centered
+from .losses import Loss
 
 # Added to the seed of the folds, which is smaller, to get another seed for priorities.
 PRIORITIES = 1 << 32
@@ -78,6 +80,9 @@ class Sample:
         Rows on which functions may be centered: one of each set of equal rows.
     seen : ndarray of shape (l,)
         The weights, but 0 on held-out rows, whose targets must not be used.
+    groups : ndarray of int of shape (l,) or None
+        Group of each row, in ranking; targets are then centered in each group unless
+        there is only one.
     feature_names : tuple of str
     is_kernel : bool
         Whether X is a kernel matrix, whose rows differ by their index only.
@@ -105,6 +110,7 @@ class Sample:
     rows: np.ndarray
     seen: np.ndarray
     feature_names: tuple[str, ...]
+    groups: np.ndarray | None = None
     is_kernel: bool = False
     fit_intercept: bool = True
     memory: int = 1 << 30
@@ -122,6 +128,7 @@ class Sample:
         counts: np.ndarray | None = None,
         classes: np.ndarray | None = None,
         codes: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
         feature_names: tuple[str, ...] | None = None,
         is_kernel: bool = False,
         contents: Any = None,
@@ -143,7 +150,7 @@ class Sample:
         rows, sets = distinct_rows(contents, weight)
         # Unlike the digests of the folds: otherwise one fold would hold out all rows of
         # the lowest priorities.
-        order = np.argsort(row_digests(contents, rows, seed + PRIORITIES))
+        order = np.argsort(_draw_order(contents, rows, seed + PRIORITIES, groups))
         rank = np.full(len(rows) + 1, -1, dtype=np.int64)
         rank[order] = np.arange(len(rows))
         return cls(
@@ -158,11 +165,12 @@ class Sample:
             priority=rank[sets],
             rows=rows,
             seen=weight,
+            groups=groups,
             feature_names=feature_names or tuple(f"x{j}" for j in range(X.shape[1])),
             is_kernel=is_kernel,
             seed=seed,
             **how,
-        )
+        )._compared()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -179,10 +187,36 @@ class Sample:
 
     @property
     def balance(self) -> np.ndarray:
-        """What folds are balanced in: class codes, or the mean of the targets."""
+        """What folds are balanced in: class codes, or the mean of the targets.
+
+        In ranking, the sizes of the groups.
+        """
+        if self.is_within_groups:
+            return np.bincount(self.groups, weights=self.counts)[self.groups]
         if self.codes is not None:
             return self.codes.astype(np.float64)
         return np.ascontiguousarray(self.Y.T).mean(axis=1)
+
+    @property
+    def is_within_groups(self) -> bool:
+        """Whether targets count around their means in each group only.
+
+        Where all rows are one group, the constant of the model does the same.
+        """
+        return self.groups is not None and not self.fit_intercept
+
+    @property
+    def together(self) -> np.ndarray | None:
+        """What folds keep whole in ranking: groups, or equal rows if there is one."""
+        if self.groups is None:
+            return None
+        return self.groups if self.is_within_groups else self.sets
+
+    def bound(self, loss: Loss) -> Loss:
+        """Return a loss that knows the groups of the rows, if there are any."""
+        if self.groups is None:
+            return loss
+        return loss.within(self.groups, self.Y[0], self.weight)
 
     @property
     def unit(self) -> float:
@@ -202,6 +236,16 @@ class Sample:
     def n_distinct(self) -> int:
         """The number of distinct rows of positive weight."""
         return int(self.priority.max()) + 1
+
+    def from_priority(self, first: int) -> np.ndarray:
+        """Return which rows have this priority or a higher one, (l,).
+
+        In ranking, those of groups of which all rows have.
+        """
+        if not self.is_within_groups:
+            return self.priority >= first
+        low = self.groups[(self.priority >= 0) & (self.priority < first)]
+        return (self.priority >= 0) & ~np.isin(self.groups, low)
 
     def lowest(self, n: int, n_of_class: int) -> Sample:
         """Return the sample in which all but the rows of low priority have weight 0.
@@ -225,7 +269,7 @@ class Sample:
             sets=np.where(is_kept, self.sets, -1),
             priority=priority,
             rows=self.rows[is_kept[self.rows]],
-        )
+        )._compared()
 
     def some(self, rows: np.ndarray) -> Sample:
         """Return some of the rows, in order; sets and priorities keep their numbers."""
@@ -246,7 +290,28 @@ class Sample:
             priority=self.priority[rows],
             rows=centers[centers >= 0],
             seen=self.seen[rows],
-        )
+            groups=None if self.groups is None else self.groups[rows],
+        )._compared()
+
+    def _compared(self) -> Sample:
+        """Return the sample with targets around their means in each group."""
+        if not self.is_within_groups:
+            return self
+        return replace(self, Y=centered(self.Y, self.groups, self.weight))
+
+
+def _draw_order(
+    contents: Any, rows: np.ndarray, seed: int, groups: np.ndarray | None
+) -> np.ndarray:
+    """Return numbers in whose order rows are drawn: groups follow one another."""
+    digests = row_digests(contents, rows, seed)
+    if groups is None:
+        return digests
+    of_row = groups[rows]
+    order = np.lexsort((digests, digests_of_sets(digests, of_row)[of_row]))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
 
 
 def _unit(weight: np.ndarray) -> float:

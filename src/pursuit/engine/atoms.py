@@ -76,6 +76,10 @@ class Atoms(ABC):
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""
 
     @abstractmethod
+    def change(self, change: Callable[[np.ndarray], None]) -> None:
+        """Change the values of all atoms in place, by a function of some of them."""
+
+    @abstractmethod
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield all atoms in blocks; each block is valid only until the next."""
 
@@ -212,6 +216,10 @@ class StoredAtoms(Atoms):
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""
         return np.asarray(self.A[index], dtype=np.float64)
 
+    def change(self, change: Callable[[np.ndarray], None]) -> None:
+        """Change the values of all atoms in place, by a function of some of them."""
+        change(self.A)
+
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         yield slice(0, self.n_atoms), self.A
 
@@ -246,6 +254,17 @@ class ComputedAtoms(Atoms):
     def values(self, index: np.ndarray) -> np.ndarray:
         """Return the atoms ``index`` on all rows, one atom per row, in float64."""
         return np.asarray(self._evaluate(index), dtype=np.float64)
+
+    def change(self, change: Callable[[np.ndarray], None]) -> None:
+        """Change the values of atoms from here on, whenever they are computed."""
+        evaluate = self._evaluate
+
+        def changed(index: Any, out: np.ndarray | None = None) -> np.ndarray:
+            values = evaluate(index, out)
+            change(values)
+            return values
+
+        self._evaluate = changed
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         room = np.empty((self._block, self.n_rows), self._dtype)

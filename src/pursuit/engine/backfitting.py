@@ -175,10 +175,7 @@ class Newton:
             self._inverse, self._damped_by = self._inverted(here, B, damping), damping
         step, left = np.zeros_like(g), g.copy()
         loss = self._objective.loss
-        n_used, is_flat = _solve(
-            *(B, here.second, g, damping, self._inverse, loss.ignores_common_part),
-            *(enough, step, left),
-        )
+        n_used, is_flat = self._solved(here, B, g, damping, enough, step, left)
         if is_flat and loss.is_convex and damping < _FLAT_DAMPING:
             self._least_damping = _FLAT_DAMPING
             return self._step(here, B, g, damping, enough)
@@ -190,6 +187,25 @@ class Newton:
         promise = float(np.vdot(step, g + left))
         return loss.reduced(step), promise
 
+    def _solved(
+        self,
+        here: Point,
+        B: np.ndarray,
+        g: np.ndarray,
+        damping: float,
+        enough: float,
+        x: np.ndarray,
+        r: np.ndarray,
+    ) -> tuple[int, bool]:
+        """Write a step ``x``, 0 before, and what it leaves ``r`` of the slope ``g``.
+
+        Return the number of iterations, and whether a direction has no curvature.
+        """
+        is_reduced = self._objective.loss.ignores_common_part
+        return _solve(
+            *(B, here.second, g, damping, self._inverse, is_reduced, enough, x, r)
+        )
+
     def _inverted(self, here: Point, B: np.ndarray, damping: float) -> np.ndarray:
         """Return the inverse (T, b, b) of each output's second derivatives."""
         out = np.empty((len(here.F), len(B), len(B)))
@@ -197,6 +213,56 @@ class Newton:
         for H, curvature in zip(out, here.curvatures, strict=True):
             H[:] = _inverse_of_products(B * np.sqrt(curvature), damping)
         return out
+
+
+class RowNewton(Newton):
+    """The same for a loss whose second derivatives couple the rows.
+
+    They are not formed: each iteration asks the loss for their product with a vector.
+    The inverse that preconditions them is that of their diagonal, which is near where
+    rows of a group are around their mean.
+    """
+
+    def _solved(
+        self,
+        here: Point,
+        B: np.ndarray,
+        g: np.ndarray,
+        damping: float,
+        enough: float,
+        x: np.ndarray,
+        r: np.ndarray,
+    ) -> tuple[int, bool]:
+        wanted = max(0.01 * enough, 1e-4 * float(np.vdot(r, r)))
+        p = z = self._preconditioned(r)
+        most = 2 * g.size + 10
+        for n in range(1, most + 1):
+            energy = np.vdot(r, z)
+            Hp = projected(self._objective.bent(here, combined(p, B)), B) + damping * p
+            bend = np.vdot(p, Hp)
+            if bend <= 1e-12 * np.vdot(p, p):
+                if n == 1:
+                    x += g
+                    r -= g
+                return most, True
+            x += energy / bend * p
+            r -= energy / bend * Hp
+            if np.vdot(r, r) <= wanted:
+                break
+            z = self._preconditioned(r)
+            p = z + np.vdot(r, z) / energy * p
+        return n, False
+
+    def _preconditioned(self, r: np.ndarray) -> np.ndarray:
+        """Return the inverse times r; functions after it are orthonormal."""
+        n, z = self._inverse.shape[1], r.copy()
+        z[:, :n] = np.einsum("tij,tj->ti", self._inverse, r[:, :n])
+        return z
+
+
+def newton_of(objective: Objective) -> Newton:
+    """Return the method for an objective."""
+    return (RowNewton if objective.loss.couples_rows else Newton)(objective)
 
 
 def _inverse_of_products(Z: np.ndarray, damping: float) -> np.ndarray:

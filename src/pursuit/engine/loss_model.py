@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .backfitting import Newton
+from .backfitting import newton_of
 from .metric import Basis, enlarged, orthonormal, parabola, solve_triangle
 from .objective import Objective
 from .problem import Problem
@@ -40,7 +40,7 @@ class LossModel:
         n_targets, n_rows = problem.Y.shape
         self._problem, self._offset = problem, int(problem.fit_intercept)
         self._objective = Objective(problem.loss, problem.Y, problem.weight)
-        self._newton = Newton(self._objective)
+        self._newton = newton_of(self._objective)
         self.atoms: list[int] = []
         self.basis = Basis(n_rows)
         self.coef = np.zeros((n_targets, 0))

@@ -81,6 +81,13 @@ class Objective:
         """Return the objective at ``F`` (T, l + tail)."""
         return self.at(F).value
 
+    def bent(self, here: Point, V: np.ndarray) -> np.ndarray:
+        """Return half the second derivatives at a point times changes V of F."""
+        out = np.array(V)
+        bent = self.loss.bent(self.Y, self.rows(here.F), self.rows(V))
+        np.multiply(bent, 0.5 * self.weight, out=self.rows(out))
+        return out
+
     def _point(self, F: np.ndarray) -> Point:
         descent = -F
         if self._compiled is None:

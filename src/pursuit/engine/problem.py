@@ -51,6 +51,8 @@ class Problem:
     weighting : int
         Key of ``weight``: problems with the same key have the same weights, so that
         their pursuits share norms and inner products.
+    groups : ndarray of int of shape (l,) or None
+        Groups of rows within which values are compared, in ranking.
     """
 
     Y: np.ndarray
@@ -65,6 +67,7 @@ class Problem:
     loss: Loss = field(default_factory=Squared)
     refit_every: int = 1
     weighting: int = 0
+    groups: np.ndarray | None = None
 
     @property
     def is_orthogonal(self) -> bool:
@@ -82,6 +85,14 @@ class Problem:
         return self.loss.has_closed_form and (
             self.refit_every == 1 or not self.is_orthogonal
         )
+
+    @property
+    def is_within_groups(self) -> bool:
+        """Whether atoms count around their means in each group only.
+
+        Where all rows are one group, the constant does the same.
+        """
+        return self.groups is not None and not self.fit_intercept
 
     @property
     def means(self) -> np.ndarray:

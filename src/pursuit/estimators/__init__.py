@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         NadarayaWatson,
         ParzenWindows,
     )
-    from .kmp import KMPClassifier, KMPRegressor
+    from .kmp import KMPClassifier, KMPRanker, KMPRegressor
     from .metric import LearnedMetric
     from .neighbors import (
         CKNNClassifier,
@@ -46,7 +46,7 @@ _FAMILIES = {
         "NadarayaWatson",
         "ParzenWindows",
     ),
-    "kmp": ("KMPClassifier", "KMPRegressor"),
+    "kmp": ("KMPClassifier", "KMPRanker", "KMPRegressor"),
     "metric": ("LearnedMetric",),
     "neighbors": (
         "CKNNClassifier",
@@ -69,6 +69,7 @@ __all__ = [
     "HKNNClassifier",
     "HKNNRegressor",
     "KMPClassifier",
+    "KMPRanker",
     "KMPRegressor",
     "KernelCentroidClassifier",
     "LearnedMetric",

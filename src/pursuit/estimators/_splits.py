@@ -42,16 +42,33 @@ def held_out_parts(
     y, is_class = sample.balance, sample.is_class
     weight = sample.multiplicity
     data = sample.contents, y, weight
+    how = sample.seed, is_class, sample.together
     if isinstance(selection, Validation):
-        part = hold_out(*data, selection.fraction, sample.seed, is_class)
+        part = hold_out(*data, selection.fraction, *how)
         return [] if part is None else [part]
     n_folds = selection.n_folds
     if isinstance(n_folds, WHOLE) and not isinstance(n_folds, bool):
         n_folds = whole_number("n_folds", n_folds, 2)
-        folds = make_folds(*data, n_folds, sample.seed, is_class)
+        folds = make_folds(*data, n_folds, *how)
         return folds if len(folds) > 1 else []
     users = _GivenFolds("n_folds", n_folds, "fit(X, y, groups=...), or ", _NOTHING)
+    if sample.is_within_groups:
+        masks = users.masks(sample.X, y, weight, sample.groups, is_class)
+        _check_whole(masks, sample, n_folds)
+        return masks
     return users.masks(sample.X, y, weight, groups, is_class)
+
+
+def _check_whole(masks: list[np.ndarray], sample: Sample, n_folds: Any) -> None:
+    """Raise a ValueError if a fold divides a group that is to be ranked."""
+    used = sample.weight > 0
+    for mask in masks:
+        sides = np.unique(np.stack([sample.groups[used], mask[used]]), axis=1)
+        if len(np.unique(sides[0])) < sides.shape[1]:
+            raise ValueError(
+                f"n_folds={_short(n_folds)} divides groups, whose rows are to be "
+                "compared: use a number of folds, or GroupKFold(5)."
+            )
 
 
 def partition(

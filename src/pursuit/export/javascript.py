@@ -52,7 +52,7 @@ def to_javascript(
 
     Parameters
     ----------
-    model : KMPClassifier, KMPRegressor, Pipeline or Formula
+    model : KMPClassifier, KMPRanker, KMPRegressor, Pipeline or Formula
         Fitted.
     path : str or Path, optional
         File to write.

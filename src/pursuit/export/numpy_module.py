@@ -101,7 +101,7 @@ def to_numpy(model: Any, path: str | Path | None = None) -> str:
 
     Parameters
     ----------
-    model : KMPClassifier, KMPRegressor, Pipeline or Formula
+    model : KMPClassifier, KMPRanker, KMPRegressor, Pipeline or Formula
         Fitted.
     path : str or Path, optional
         File to write, such as "model.py".

@@ -20,7 +20,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from pursuit.estimators.kmp import KMPClassifier, KMPRegressor
+from pursuit.estimators.kmp import KMPClassifier, KMPRanker, KMPRegressor
 
 from .columns import Column, Vocabularies
 from .encoders import ENCODERS, Converted
@@ -38,7 +38,7 @@ def formula_of(model: Any) -> Formula:
 
     Parameters
     ----------
-    model : KMPClassifier, KMPRegressor or Pipeline
+    model : KMPClassifier, KMPRanker, KMPRegressor or Pipeline
         Fitted. A pipeline may hold scikit-learn's usual preprocessing before the model;
         a search such as GridSearchCV stands for its best estimator, and a
         TransformedTargetRegressor may scale the target or take its logarithm.
@@ -73,7 +73,7 @@ class Reading(NamedTuple):
 
     Attributes
     ----------
-    model : KMPClassifier or KMPRegressor
+    model : KMPClassifier, KMPRanker or KMPRegressor
     steps : list of Step
         Preparation of its rows.
     targets : list of transformers
@@ -99,10 +99,10 @@ def _read(model: Any, words: Vocabularies, columns: list[Column]) -> Reading:
         reading = _read(model.regressor_, words, columns)
         return reading._replace(targets=[*reading.targets, model.transformer_])
     # By type, not by descent: a subclass may predict otherwise.
-    if type(model) not in (KMPClassifier, KMPRegressor):
+    if type(model) not in (KMPClassifier, KMPRanker, KMPRegressor):
         raise UnsupportedError(
-            f"{type(model).__name__} cannot be exported: KMPClassifier, KMPRegressor "
-            "and pipelines that end in one can."
+            f"{type(model).__name__} cannot be exported: KMPClassifier, KMPRanker, "
+            "KMPRegressor and pipelines that end in one can."
         )
     words.as_numbers(columns)
     return Reading(model, [], [])

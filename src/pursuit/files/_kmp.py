@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pursuit.calibration import Isotonic, Temperature
-from pursuit.estimators.kmp import KMPClassifier, KMPRegressor
+from pursuit.estimators.kmp import KMPClassifier, KMPRanker, KMPRegressor
 from pursuit.estimators.kmp.attributes import path_attributes
-from pursuit.estimators.kmp.outputs import ClassOutputs, NumberOutputs
+from pursuit.estimators.kmp.outputs import ClassOutputs, NumberOutputs, RankOutputs
 from pursuit.expansions import Expansion
 from pursuit.fitting.curves import HeldOutError
 from pursuit.fitting.held_out import FoldPath
@@ -50,6 +50,8 @@ def _take(model: Any) -> Mapping[str, Any]:
     if isinstance(model, KMPClassifier):
         calibration = model._outputs.calibration
         return {**shared, "classes": model.classes_, "calibration": calibration}
+    if isinstance(model, KMPRanker):
+        return shared
     return {**shared, "is_single": bool(model._outputs.is_single)}
 
 
@@ -121,6 +123,10 @@ def _read_outputs(model: Any, loss: Any, n_outputs: int, fields: Fields) -> Any:
         if is_single and n_outputs != 1:
             raise fields.error("is_single", f"is wrong: there are {n_outputs} outputs")
         return NumberOutputs(loss, is_single)
+    if isinstance(model, KMPRanker):
+        if n_outputs != 1:
+            raise fields.error("intercept", f"is wrong: there are {n_outputs} outputs")
+        return RankOutputs(loss, is_single=True)
     classes = read_classes(fields, "classes")
     wanted = 1 if len(classes) == 2 else len(classes)
     if n_outputs != wanted:
@@ -160,7 +166,7 @@ def _make_held_out(fields: Fields) -> HeldOutError:
 RECORDS = (
     *(
         estimator("kmp", kind, _take, _make, _is_fitted)
-        for kind in (KMPClassifier, KMPRegressor)
+        for kind in (KMPClassifier, KMPRanker, KMPRegressor)
     ),
     Record("kmp.HeldOutError", HeldOutError, _take_held_out, _make_held_out),
 )

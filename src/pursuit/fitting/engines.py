@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from pursuit._limits import amount
 from pursuit.engine.atoms import Atoms
+from pursuit.engine.groups import center_rows
 from pursuit.engine.gram import Gram, OwnGrams, SharedGram
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE, GramPursuit
 from pursuit.engine.loss_pursuit import LossPursuit
@@ -176,6 +178,7 @@ class Engines:
             room = min(room, dictionary.held_bytes(n_rows) + least)
         # One image of the atoms for all, and one that each pursuit may need.
         atoms = dictionary.on(X, room, self.dtype, 1 + len(problems))
+        _compare_within_groups(atoms, problems[0])
         n_at_once = len(problems)
         if atoms.stored is not None:
             image = n_atoms * atoms.image_size
@@ -223,6 +226,9 @@ class Engines:
         """Return pursuits by moments if atoms are few, and rows many or room short."""
         problem, n_atoms, n_rows = problems[0], len(dictionary), X.shape[0]
         if self.n_drawn is not None or not _suits_moments(problem, n_atoms):
+            return None
+        if problem.is_within_groups:
+            # Blocks of rows cut through groups.
             return None
         memory, dtype = _counted(self.memory), self.dtype
         size = n_rows, n_atoms, problem.max_steps
@@ -273,6 +279,16 @@ def _is_least_squares(problem: Problem) -> bool:
 def _suits_moments(problem: Problem, n_atoms: int) -> bool:
     are_few = n_atoms <= _MOMENTS_PER_STEP * problem.max_steps
     return are_few and _has_normal_equations(problem)
+
+
+def _compare_within_groups(atoms: Atoms, problem: Problem) -> None:
+    """Take from atoms what all rows of a group have in common, where nothing else counts.
+
+    Folds keep groups whole, so that all of them share these atoms.
+    """
+    if problem.is_within_groups:
+        weight = problem.weight + problem.held_out
+        atoms.change(partial(center_rows, groups=problem.groups, weight=weight))
 
 
 # -- inner products of the atoms ---------------------------------------------------

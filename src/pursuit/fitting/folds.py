@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pursuit._rows import STRIDE, are_categories, mixed, row_digests
+from pursuit._rows import STRIDE, are_categories, digests_of_sets, mixed, row_digests
 from pursuit.engine.problem import Problem
+from pursuit.losses import Loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,16 @@ class Folds:
                 weighting=f + 1,
                 held_out=problem.weight * np.maximum(part, 0.0),
                 candidates=problem.candidates & self.open_atoms[f],
+                loss=_apart(problem, part),
             )
+
+
+def _apart(problem: Problem, part: np.ndarray) -> Loss:
+    """Return the loss that does not compare held-out rows with others."""
+    if problem.groups is None:
+        return problem.loss
+    weight = np.where(part < 0, 0.0, problem.weight)
+    return problem.loss.within(2 * problem.groups + (part > 0), problem.Y[0], weight)
 
 
 def _open_atoms(
@@ -91,7 +101,13 @@ def _open_atoms(
 
 
 def make_folds(
-    X: Any, y: np.ndarray, weight: np.ndarray, n_folds: int, seed: int, is_class: bool
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    n_folds: int,
+    seed: int,
+    is_class: bool,
+    together: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Return the folds: boolean masks, or shares of each row's weight to hold out.
 
@@ -111,8 +127,10 @@ def make_folds(
         Maximum number of folds; there are fewer if there are fewer distinct rows.
     seed : int
     is_class : bool
+    together : ndarray of int of shape (l,), optional
+        Sets of rows that share a fold, such as groups to rank, instead of equal rows.
     """
-    rows = _Rows(X, y, weight, seed, is_class)
+    rows = _Rows(X, y, weight, seed, is_class, together)
     if rows.are_copies(n_folds):
         folds = rows.deal(np.full(n_folds, 1.0 / n_folds))
         return [fold for fold in folds if fold.any()]
@@ -131,14 +149,20 @@ def make_folds(
 
 
 def hold_out(
-    X: Any, y: np.ndarray, weight: np.ndarray, share: float, seed: int, is_class: bool
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray,
+    share: float,
+    seed: int,
+    is_class: bool,
+    together: np.ndarray | None = None,
 ) -> np.ndarray | None:
     """Return a fold of about a share of the rows; see :func:`make_folds`.
 
     Every class, and every range of targets, is represented. ``None`` if there is only
     one distinct row.
     """
-    rows = _Rows(X, y, weight, seed, is_class)
+    rows = _Rows(X, y, weight, seed, is_class, together)
     if rows.are_copies(round(1.0 / share)):
         part = rows.deal(np.array([share, 1.0 - share]))[0]
         return part if part.any() else None
@@ -189,17 +213,28 @@ class _Rows:
     """
 
     def __init__(
-        self, X: Any, y: np.ndarray, weight: np.ndarray, seed: int, is_class: bool
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        seed: int,
+        is_class: bool,
+        together: np.ndarray | None = None,
     ):
         self.used = np.flatnonzero(weight > 0)
         self._y, self._weight = y[self.used], weight[self.used]
         self._seed, self._is_class, self._n_rows = seed, is_class, len(weight)
         self._is_indexed = X is None
         self._digest = row_digests(X, self.used, seed)
-        sets, self._set = np.unique(self._digest, return_inverse=True)
-        self._n_sets = len(sets)
-        self.are_categories, self.have_equal_targets = are_categories(
-            self._set, self._y, self._weight
+        if together is not None:
+            sets = together[self.used]
+            self._digest = digests_of_sets(self._digest, sets)[sets]
+        distinct, self._set = np.unique(self._digest, return_inverse=True)
+        self._n_sets, self._are_given = len(distinct), together is not None
+        self.are_categories, self.have_equal_targets = (
+            (False, False)
+            if self._are_given
+            else are_categories(self._set, self._y, self._weight)
         )
 
     def are_copies(self, n_folds: int) -> bool:
@@ -210,7 +245,8 @@ class _Rows:
         """
         if self.are_categories:
             return self.have_equal_targets
-        are_few = 1 < self._n_sets <= n_folds and not self._is_indexed
+        is_open = not self._is_indexed and not self._are_given
+        are_few = 1 < self._n_sets <= n_folds and is_open
         return bool(are_few and self._weight.sum() >= n_folds * self._n_sets)
 
     def _ranks(self) -> np.ndarray:

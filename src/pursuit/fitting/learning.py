@@ -192,7 +192,7 @@ def _part_to_learn(plan: Plan) -> tuple[Plan, bool]:
     part = plan.some(rows, enough_atoms(plan, rows, LEARNING_ATOMS), [])
     few = part.sample
     data = few.contents, few.balance, few.multiplicity
-    parts = make_folds(*data, N_FOLDS, few.seed, few.is_class)
+    parts = make_folds(*data, N_FOLDS, few.seed, few.is_class, few.together)
     folds = Folds.of(parts, few.weight, few.sets, part.grid.atom_sets, True)
     return replace(part, folds=folds), True
 
@@ -315,7 +315,7 @@ def _folds_of_others(plan: Plan, arena: Arena) -> Folds:
     learned_from = arena.plan.sample.priority.max()
     n = min(HELD_OUT_OF_MANY, int(_HELD_SHARE * sample.n_distinct))
     first = max(learned_from + 1, sample.n_distinct - n)
-    part = (sample.priority >= first).astype(np.float64)
+    part = sample.from_priority(first).astype(np.float64)
     return Folds.of(
         [part], sample.weight, sample.sets, plan.grid.atom_sets, are_random=True
     )

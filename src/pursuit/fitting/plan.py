@@ -255,6 +255,8 @@ class Plan:
                 weight=sample.weight,
                 held_out=self.template.held_out[rows],
                 candidates=self.template.candidates[atoms],
+                groups=sample.groups,
+                loss=sample.bound(self.template.loss),
             ),
             folds=Folds.of(
                 parts, sample.weight, sample.sets, grid.atom_sets, folds.are_random

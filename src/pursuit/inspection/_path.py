@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import check_choice
@@ -141,6 +141,7 @@ class PathDisplay:
         y: Any,
         *,
         sample_weight: Any = None,
+        groups: Any = None,
         scoring: Any = None,
         score_name: str | None = None,
         negate_score: bool = False,
@@ -161,9 +162,11 @@ class PathDisplay:
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of the rows, for `KMPRanker`.
         scoring : str or callable, default=None
-            A scorer of scikit-learn; by default the ``score`` of the estimator,
-            accuracy or R².
+            A scorer of scikit-learn, or for `KMPRanker` what its ``staged_score``
+            takes; by default the ``score`` of the estimator: accuracy, R² or NDCG.
         score_name : str, default=None
             Label of the vertical axis; by default a name for `scoring`.
         negate_score : bool, default=False
@@ -187,7 +190,9 @@ class PathDisplay:
         if not hasattr(model, "staged_score"):
             raise _without_path(model)
         X = as_seen(estimator, X)
-        scores = [*model.staged_score(X, y, sample_weight, scoring=scoring)]
+        of_rows = {"sample_weight": sample_weight, "groups": groups}
+        given = {key: value for key, value in of_rows.items() if value is not None}
+        scores = [*model.staged_score(X, y, scoring=scoring, **given)]
         return cls(
             sizes=np.arange(1, len(scores) + 1),
             scores=np.multiply(scores, -1.0 if negate_score else 1.0),
@@ -254,7 +259,8 @@ class PathDisplay:
 def _without_path(model: Any) -> TypeError:
     return TypeError(
         f"{type(model).__name__} has no path of sizes: PathDisplay is for "
-        "KMPClassifier and KMPRegressor, and for pipelines that end in one."
+        "KMPClassifier, KMPRanker and KMPRegressor, and for pipelines that end "
+        "in one."
     )
 
 
@@ -265,7 +271,8 @@ def _is_of(trial: dict[str, Any], model: Any) -> bool:
 
 
 def _name_of(model: Any, scoring: Any, is_negated: bool) -> str:
-    default = "Accuracy" if is_classifier(model) else "R²"
+    others = "R²" if is_regressor(model) else "NDCG"
+    default = "Accuracy" if is_classifier(model) else others
     name = default if scoring is None else scoring
     name = name if isinstance(name, str) else getattr(name, "__name__", "score")
     if is_negated:

@@ -3,7 +3,7 @@ r"""Losses that a pursuit can minimize.
 A loss is pointwise in the target y and the prediction f; it knows neither kernels nor
 data. Losses for classification are functions of the margin :math:`m = y f` with
 targets y of -1 and +1, most losses for regression functions of the residual
-:math:`r = y - f`.
+:math:`r = y - f`. Losses for ranking compare the predictions of a group of rows.
 
 Your own loss is a class with ``value`` and ``gradient`` (or, for a function of the
 margin, ``of_margin`` and ``slope``); :func:`check_loss` tests whether it is correct.
@@ -27,6 +27,7 @@ from .classes import (
     SquaredHinge,
     SquaredTanh,
 )
+from .groups import GroupLoss, PairwiseLogistic, PairwiseSquaredHinge, PlackettLuce
 from .laws import check_loss
 from .regression import Absolute, Huber, Poisson, Quantile, Squared
 
@@ -34,6 +35,7 @@ __all__ = [
     "Absolute",
     "Doom2",
     "Exponential",
+    "GroupLoss",
     "Hinge",
     "Huber",
     "JointMargin",
@@ -41,6 +43,9 @@ __all__ = [
     "Loss",
     "Margin",
     "MarginLoss",
+    "PairwiseLogistic",
+    "PairwiseSquaredHinge",
+    "PlackettLuce",
     "Poisson",
     "Quantile",
     "Softmax",
@@ -64,6 +69,14 @@ _NAMED: dict[str, type[Loss]] = {
     "huber": Huber,
     "quantile": Quantile,
     "poisson": Poisson,
+}
+
+
+RANKING: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "logistic": PairwiseLogistic,
+    "squared-hinge": PairwiseSquaredHinge,
+    "plackett-luce": PlackettLuce,
 }
 
 
@@ -98,6 +111,24 @@ def as_loss(loss: Any, is_class: bool) -> Loss:
             f"an instance of a subclass of pursuit.losses."
             f"{'MarginLoss' if is_class else 'Loss'}."
             f"{did_you_mean(loss, names(is_class))}"
+        )
+    resolved.check_parameters()
+    return resolved
+
+
+def as_ranking_loss(loss: Any) -> Loss:
+    """Return the loss of groups of the given name, or the given object, after checks.
+
+    The squared loss is that of all pairs of a group, whose rows are then centered.
+    """
+    is_name = isinstance(loss, str) and loss in RANKING
+    resolved = RANKING[loss]() if is_name else loss
+    if not isinstance(resolved, GroupLoss) and type(resolved) is not Squared:
+        listed = ", ".join(map(repr, RANKING))
+        raise ValueError(
+            f"loss={loss!r} is not a loss for ranking: choose one of {listed}, or pass "
+            "an instance of a subclass of pursuit.losses.GroupLoss."
+            f"{did_you_mean(loss, list(RANKING))}"
         )
     resolved.check_parameters()
     return resolved

@@ -126,6 +126,30 @@ class Loss(BaseEstimator):
         """Return the loss with parameters resolved from the scale of the targets."""
         return self
 
+    def within(self, groups: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Loss:
+        """Return the loss for these rows, of which it compares those of a group.
+
+        Parameters
+        ----------
+        groups : ndarray of int of shape (n,)
+        y : ndarray of shape (n,)
+            Targets, of which only differences in a group count.
+        weight : ndarray of shape (n,)
+        """
+        return self
+
+    @property
+    def couples_rows(self) -> bool:
+        """Whether the loss of a row depends on others: `bent` is defined."""
+        return False
+
+    def bent(self, y: np.ndarray, f: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the second derivatives times changes v of the predictions.
+
+        Only a loss that couples rows has others than `curvature`.
+        """
+        return self.curvature(y, f) * v
+
     def jointly(self) -> Loss:
         """Return the loss for several classes that share their support points."""
         return self

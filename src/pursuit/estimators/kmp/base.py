@@ -48,8 +48,6 @@ from pursuit.sample import Sample, framer
 from pursuit.selection import Selection, as_selection
 
 from .attributes import IMPORTANCE_ROWS, path_attributes, places_of
-from .batches import BatchFits
-from .bounding import Bounded
 from .callbacks import CallbackSupport, StepReporter
 from .continuing import Continued, Known
 from .held_out import HeldOut
@@ -68,16 +66,14 @@ from .useless import tell_of_time, tell_what_is_useless
 
 
 class BaseKMP(
-    Bounded,
     Continued,
     HeldOut,
-    BatchFits,
     OnnxConvertible,
     CallbackSupport,
     Saved,
     RemovedParameters,
 ):
-    """Base class of the regressor and the classifier."""
+    """Base class of the regressor, the classifier and the ranker."""
 
     _removed, _foreign, _guide = REMOVED, SVC_WORDS, SVC_GUIDE
     _outputs: Outputs

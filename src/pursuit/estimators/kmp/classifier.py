@@ -38,6 +38,8 @@ from pursuit.metrics import Metric
 from pursuit.selection import Selection
 
 from .base import BaseKMP
+from .batches import BatchFits
+from .bounding import Bounded
 from .callbacks import with_callbacks
 from .continuing import Known
 from .outputs import ClassOutputs, class_targets
@@ -59,7 +61,7 @@ def _lacks_probabilities(estimator: Any) -> None:
         )
 
 
-class KMPClassifier(ClassifierMixin, Sets, BaseKMP):
+class KMPClassifier(ClassifierMixin, Sets, Bounded, BatchFits, BaseKMP):
     """Kernel matching pursuit for classification, with the squared or any other loss.
 
     A sparse kernel expansion for each class (only one for two classes) is built point

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from pursuit.calibration import Calibration
 from pursuit.losses import Loss, Quantile
+from pursuit.ranking import ndcg
 
 
 def is_of_quantiles(loss: Any) -> bool:
@@ -54,6 +55,15 @@ class NumberOutputs:
             for values, level in pairs
         ]
         return float(np.mean(scores))
+
+
+@dataclass(frozen=True, eq=False)
+class RankOutputs(NumberOutputs):
+    """Scores of a ranker, which only tell the order of the rows of a group."""
+
+    def score(self, y: Any, predicted: np.ndarray, weight: Any = None) -> float:
+        """Return the NDCG of all rows as one group."""
+        return ndcg(y, predicted)
 
 
 @dataclass(frozen=True, eq=False)

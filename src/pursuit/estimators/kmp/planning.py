@@ -93,7 +93,8 @@ def make_plan(
             fit_intercept=sample.fit_intercept,
             max_steps=settings.max_steps(n_distinct, n_atoms),
             tol=float(settings.method.tol),
-            loss=loss,
+            loss=sample.bound(loss),
+            groups=sample.groups,
             refit_every=int(settings.method.refit_every),
         ),
         folds=_folds(selection, sample, grid, groups, learning is not None),
@@ -159,7 +160,7 @@ def _source(
         may_stay=metric is None or metric.may_stay or not metric.shapes,
         n_rounds=0 if metric is None else metric.n_rounds,
         alphas=_learning_alphas(sample, grid.dictionaries[0]),
-        ridge_of_loss=loss_ridge(loss, sample.Y, sample.weight),
+        ridge_of_loss=loss_ridge(sample.bound(loss), sample.Y, sample.weight),
     )
     return grid, learning
 
@@ -277,7 +278,7 @@ def _alphas(
     unit = sample.unit
     n_rows = float(sample.weight.sum()) / unit
     is_squared = loss.has_closed_form
-    scale *= loss_ridge(loss, sample.Y, sample.weight)
+    scale *= loss_ridge(sample.bound(loss), sample.Y, sample.weight)
     more = max(1.0, LEAST_RIDGE * n_rows / min(ALPHAS))
     alphas = [more * unit * scale * a for a in ALPHAS]
     # Large data are fitted by inner products, which need a larger ridge than trials.

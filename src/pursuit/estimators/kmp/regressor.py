@@ -21,13 +21,15 @@ from pursuit.losses import Loss, Poisson, is_named
 from pursuit.selection import is_bounded
 
 from .base import BaseKMP
+from .batches import BatchFits
+from .bounding import Bounded
 from .callbacks import with_callbacks
 from .continuing import Known
 from .intervals import Intervals
 from .outputs import NumberOutputs, is_of_quantiles
 
 
-class KMPRegressor(RegressorMixin, Intervals, BaseKMP):
+class KMPRegressor(RegressorMixin, Intervals, Bounded, BatchFits, BaseKMP):
     """Kernel matching pursuit for regression, with the squared or any other loss.
 
     A sparse kernel expansion ``f(x) = sum_j coef_j k(x, x_j) + intercept`` is built

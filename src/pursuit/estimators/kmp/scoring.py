@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from pursuit.estimators._available import available_unless
+from pursuit.ranking import ndcg, pairwise_accuracy
 
 from .outputs import ClassOutputs, NumberOutputs, Outputs
 
@@ -87,6 +88,50 @@ def known_model(outputs: Outputs, values: np.ndarray) -> KnownNumbers | KnownCla
     return KnownNumbers(outputs, values)
 
 
+# -- scores of rankings ------------------------------------------------------------
+
+MEASURES: dict[str, Scorer] = {"ndcg": ndcg, "pairwise-accuracy": pairwise_accuracy}
+
+
+def measure_of(scoring: Any) -> Scorer:
+    """Return the function of grades, scores and groups that `scoring` stands for."""
+    measure = MEASURES.get(scoring) if isinstance(scoring, str) else scoring
+    if not callable(measure):
+        raise ValueError(
+            f"scoring={scoring!r} is not a score of rankings: choose one of "
+            f"{', '.join(map(repr, MEASURES))}, give a function "
+            "scoring(y, scores, groups), or None for the loss."
+        )
+    return cast(Scorer, measure)
+
+
+@dataclass(frozen=True, eq=False)
+class RankScore:
+    """A score of rankings with its sign reversed: lower is better.
+
+    Attributes
+    ----------
+    measure : callable
+        ``measure(y, scores, groups)``.
+    y : ndarray of shape (l,)
+    groups : ndarray of int of shape (l,)
+    """
+
+    measure: Scorer
+    y: np.ndarray
+    groups: np.ndarray
+
+    def some(self, rows: np.ndarray) -> RankScore:
+        """Return the score of a part of the rows, which are numbered anew."""
+        return replace(self, y=self.y[rows], groups=self.groups[rows])
+
+    def __call__(
+        self, rows: np.ndarray, values: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Return the negative score of the model with values (1, n) on the rows."""
+        return -finite_score(self.measure(self.y[rows], values[0], self.groups[rows]))
+
+
 # -- scores ------------------------------------------------------------------------
 
 
@@ -131,6 +176,20 @@ def scorer_of(scoring: Any, estimator: Any, is_class: bool) -> Scorer:
         ) from None
 
 
+def finite_score(result: Any) -> float:
+    """Return what a scorer gave as a number; raise a ValueError if it is none."""
+    try:
+        score = float(result)
+    except (TypeError, ValueError):
+        raise ValueError(f"scoring gave {result!r}, which is no number.") from None
+    if not np.isfinite(score):
+        raise ValueError(
+            f"scoring gave {score} on held-out rows: choose a score that is "
+            "defined on every fold, or other folds."
+        )
+    return score
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOutScore:
     """A scikit-learn scorer with its sign reversed: lower is better.
@@ -169,16 +228,7 @@ class HeldOutScore:
                 f"scoring asks for what the model does not have: {error} "
                 "Probabilities need loss='logistic'."
             ) from error
-        try:
-            score = float(result)
-        except (TypeError, ValueError):
-            raise ValueError(f"scoring gave {result!r}, which is no number.") from None
-        if not np.isfinite(score):
-            raise ValueError(
-                f"scoring gave {score} on held-out rows: choose a score that is "
-                "defined on every fold, or other folds."
-            )
-        return -score
+        return -finite_score(result)
 
     def _scored(self, case: tuple[Any, Any, np.ndarray], weight: np.ndarray) -> Any:
         if np.ptp(weight) == 0:

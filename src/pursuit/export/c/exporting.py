@@ -153,7 +153,7 @@ def to_c(
 
     Parameters
     ----------
-    model : KMPClassifier, KMPRegressor, Pipeline or Formula
+    model : KMPClassifier, KMPRanker, KMPRegressor, Pipeline or Formula
         Fitted. A pipeline's preparation becomes part of the code.
     path : str or path, optional
         File to write.

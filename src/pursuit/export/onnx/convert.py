@@ -76,12 +76,14 @@ def register_all() -> None:
     """Enter all estimators that have a graph in skl2onnx's registers."""
     from pursuit.estimators import (
         KMPClassifier,
+        KMPRanker,
         KMPRegressor,
         LearnedMetric,
         SparseKernelPCA,
     )
 
-    for kind in (KMPClassifier, KMPRegressor, LearnedMetric, SparseKernelPCA):
+    kinds = KMPClassifier, KMPRanker, KMPRegressor, LearnedMetric, SparseKernelPCA
+    for kind in kinds:
         register(kind)
 
 

@@ -45,7 +45,7 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        Fitted `KMPClassifier`, `KMPRegressor`, `SparseKernelPCA` or `LearnedMetric`; a
+        Fitted `KMPClassifier`, `KMPRanker`, `KMPRegressor`, `SparseKernelPCA` or `LearnedMetric`; a
         pipeline of these and of scikit-learn's preprocessing, or of other steps that
         skl2onnx knows; or a search that refitted one.
     path : path, optional
@@ -159,7 +159,7 @@ def _check_supported(model: Any) -> None:
         if is_ours and not hasattr(part, "onnx_converter"):
             raise UnsupportedError(
                 f"{type(part).__name__} cannot be written as ONNX: KMPClassifier, "
-                "KMPRegressor, SparseKernelPCA and LearnedMetric can, and pipelines of "
+                "KMPRanker, KMPRegressor, SparseKernelPCA and LearnedMetric can, and pipelines of "
                 "them. Save it with model.save(path) instead."
             )
 

@@ -1,0 +1,220 @@
+"""Scores of rankings within groups: how good the order of predictions is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._compiling import compiled
+from ._parameters import is_whole
+
+__all__ = ["ndcg", "pairwise_accuracy"]
+
+_GROUPS = "give the group of each row, such as the number of its query"
+
+
+def group_codes(groups: Any, n_rows: int) -> np.ndarray:
+    """Return the number of each row's group, 0 for all rows if there are no groups.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label for each row, or labels are missing.
+    """
+    if groups is None:
+        return np.zeros(n_rows, dtype=np.int64)
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise ValueError(
+            f"groups has the shape {labels.shape}, expected {(n_rows,)}: {_GROUPS}. "
+            "(Sizes of groups, as LightGBM takes them, become labels by "
+            "np.repeat(np.arange(len(sizes)), sizes).)"
+        )
+    if labels.dtype.kind in "fO" and any(label != label for label in labels.tolist()):
+        raise ValueError(f"groups has NaN: {_GROUPS}, or leave these rows out.")
+    if labels.dtype.kind == "O":
+        if any(label is None for label in labels):
+            raise ValueError(f"groups has None: {_GROUPS}, or leave these rows out.")
+        known: dict[Any, int] = {}
+        return np.array([known.setdefault(label, len(known)) for label in labels])
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def ndcg(y: Any, scores: Any, groups: Any = None, *, k: int | None = None) -> float:
+    r"""Return the mean over groups of the normalized discounted cumulative gain.
+
+    In the order of falling scores, a row of grade y at place r = 1, 2, ... gains
+    :math:`y / \log_2(1 + r)`; the sum is divided by that of the best order. The grade
+    itself is the gain; for that of other libraries pass ``2.0**y - 1``. Rows of equal
+    scores share what their places give, as in scikit-learn's ``ndcg_score``.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Grades of 0 or more, larger is better.
+    scores : array-like of shape (n_samples,)
+        Predictions.
+    groups : array-like of shape (n_samples,), optional
+        Labels of groups, such as queries; by default all rows are one.
+    k : int, optional
+        Number of places that count; by default all.
+
+    Returns
+    -------
+    score : float
+        1 is best. Groups whose rows have all the same grade have no order and do not
+        count; if there are no others it is 1.
+
+    Examples
+    --------
+    >>> from pursuit.ranking import ndcg
+    >>> round(ndcg([2, 1, 0, 1, 0], [0.9, 0.3, 0.5, 0.1, 0.7], [7, 7, 7, 8, 8]), 3)
+    0.791
+    """
+    y, scores, codes = _ranked(y, scores, groups)
+    if np.any(y < 0):
+        raise ValueError(
+            f"ndcg needs grades of 0 or more, the lowest is {y.min():g}: add a number "
+            "to all of them."
+        )
+    if k is not None and not is_whole(k, 1):
+        raise ValueError(f"k={k!r} must be a whole number of at least 1, or None.")
+    n_groups = codes.max(initial=-1) + 1
+    has_order = _has_order(y, codes, n_groups)
+    if not has_order.any():
+        return 1.0
+    gained, best = (_gains(y, by, codes, n_groups, k) for by in (scores, y))
+    return float(np.mean(gained[has_order] / best[has_order]))
+
+
+def pairwise_accuracy(y: Any, scores: Any, groups: Any = None) -> float:
+    """Return the mean over groups of the share of pairs in the right order.
+
+    The pairs are those of different grades in a group; equal scores count a half. For
+    two grades it is the area under the ROC curve. No pair is formed: O(m log m) for a
+    group of m rows.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Grades, larger is better.
+    scores : array-like of shape (n_samples,)
+        Predictions.
+    groups : array-like of shape (n_samples,), optional
+        Labels of groups, such as queries; by default all rows are one.
+
+    Returns
+    -------
+    score : float
+        1 is best, 0.5 is chance. Groups without such a pair do not count; if there are
+        no others it is 1.
+
+    Examples
+    --------
+    >>> from pursuit.ranking import pairwise_accuracy
+    >>> pairwise_accuracy([2, 1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1, 0.7], [7, 7, 7, 8, 8])
+    0.4166666666666667
+    """
+    y, scores, codes = _ranked(y, scores, groups)
+    n_groups = codes.max(initial=-1) + 1
+    order = np.lexsort((scores, codes))
+    grades = np.unique(y, return_inverse=True)[1]
+    starts = np.searchsorted(codes[order], np.arange(n_groups + 1))
+    n_pairs, n_right = np.zeros((2, n_groups))
+    _count(scores[order], grades[order], starts, n_pairs, n_right)
+    counts = n_pairs > 0
+    return float(np.mean(n_right[counts] / n_pairs[counts])) if counts.any() else 1.0
+
+
+def _ranked(
+    y: Any, scores: Any, groups: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return grades, scores and numbers of groups, checked."""
+    y, scores = (np.asarray(v, dtype=np.float64) for v in (y, scores))
+    for name, values in (("y", y), ("scores", scores)):
+        if values.shape != (len(y),):
+            raise ValueError(
+                f"{name} has the shape {values.shape}: give a number for each of the "
+                f"{len(y)} rows."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} holds NaN or infinite values.")
+    return y, scores, group_codes(groups, len(y))
+
+
+def _has_order(y: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return whether each group has rows of different grades."""
+    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(low, codes, y)
+    np.maximum.at(high, codes, y)
+    return high > low
+
+
+def _gains(
+    y: np.ndarray, by: np.ndarray, codes: np.ndarray, n_groups: int, k: int | None
+) -> np.ndarray:
+    """Return the discounted gain of each group in the falling order of ``by``."""
+    order = np.lexsort((-by, codes))
+    y, by, codes = y[order], by[order], codes[order]
+    place = np.arange(len(y)) - np.searchsorted(codes, codes)
+    discount = 1.0 / np.log2(place + 2.0)
+    if k is not None:
+        discount[place >= k] = 0.0
+    is_new = np.diff(codes, prepend=-1) != 0
+    is_new[1:] |= by[1:] != by[:-1]
+    tie = np.cumsum(is_new) - 1
+    mean = np.bincount(tie, weights=y) / np.bincount(tie)
+    return np.bincount(codes, weights=mean[tie] * discount, minlength=n_groups)
+
+
+@compiled
+def _count(
+    scores: np.ndarray,
+    grades: np.ndarray,
+    starts: np.ndarray,
+    n_pairs: np.ndarray,
+    n_right: np.ndarray,
+) -> None:
+    """Count pairs of different grades, and those in the order of rising scores.
+
+    A tree over the grades knows how many rows of each came before. Rows of equal scores
+    come in together, and their pairs with each other are half right.
+    """
+    tree = np.zeros(grades.max() + 2)
+    n_equal = np.empty(len(scores))
+    for g in range(len(starts) - 1):
+        first, last = starts[g], starts[g + 1]
+        start = first
+        while start < last:
+            stop = start
+            while stop < last and scores[stop] == scores[start]:
+                below = _below(tree, grades[stop])
+                n_right[g] += below
+                n_equal[stop] = _below(tree, grades[stop] + 1) - below
+                stop += 1
+            for i in range(start, stop):
+                equal = _below(tree, grades[i] + 1) - _below(tree, grades[i])
+                n_pairs[g] += i - first - equal
+                n_right[g] += 0.5 * (i - start - (equal - n_equal[i]))
+                _add(tree, grades[i], 1.0)
+            start = stop
+        for i in range(first, last):
+            _add(tree, grades[i], -1.0)
+
+
+@compiled
+def _add(tree: np.ndarray, grade: int, number: float) -> None:
+    at = grade + 1
+    while at < len(tree):
+        tree[at] += number
+        at += at & -at
+
+
+@compiled
+def _below(tree: np.ndarray, grade: int) -> float:
+    total, at = 0.0, grade
+    while at > 0:
+        total += tree[at]
+        at -= at & -at
+    return total

@@ -13,7 +13,7 @@ A mean coverage is in the band if it is within the 99 % of a normal distribution
 0.09 (1 / (rows held out + 2) + 1 / rows judged) / splits. For CV+ that is no theorem:
 its guarantee is 0.8.
 
-"Thirds" are the coverages of the rows with the narrowest, middle and widest intervals;
+Times are those of the processor. "Thirds" are the coverages of the rows with the narrowest, middle and widest intervals;
 "forest's thirds" sort the rows by the width that the quantile forest gives them, which
 says where the targets scatter more.
 """
@@ -398,9 +398,9 @@ def fitted(model: Any, p: Split) -> tuple[Any, float]:
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.perf_counter()
+    start = time.process_time()
     result = work()
-    return result, time.perf_counter() - start
+    return result, time.process_time() - start
 
 
 def n_held_out(model: Any) -> float:

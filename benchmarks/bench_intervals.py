@@ -13,9 +13,9 @@ A mean coverage is in the band if it is within the 99 % of a normal distribution
 0.09 (1 / (rows held out + 2) + 1 / rows judged) / splits. For CV+ that is no theorem:
 its guarantee is 0.8.
 
-Times are those of the processor. "Thirds" are the coverages of the rows with the narrowest, middle and widest intervals;
+"Thirds" are the coverages of the rows with the narrowest, middle and widest intervals;
 "forest's thirds" sort the rows by the width that the quantile forest gives them, which
-says where the targets scatter more.
+says where the targets scatter more. Times are those of the processor.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ REDUCED = [
     ("bench_explain", "--rows 20 --features 4 --points 5 --others 1", None),
     ("bench_export", "--points 10 --rows 300 --repeats 1", None),
     ("bench_files", "200 --processes 1", None),
+    ("bench_intervals", "--quick --only cost --tables yacht", "tables/yacht"),
     ("bench_novelty", "--seeds 1 --sets tables/heart", "tables/heart"),
     ("bench_reading", "--rows 2000 --trips 1 --only CSV", None),
     ("bench_round_trips", "--sets ripley --rows 60", "ripley"),

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import BayesianRidge
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
 
 import pursuit
 from pursuit import CrossValidation, KMPClassifier, KMPRegressor, kernels
@@ -242,6 +242,28 @@ def test_a_weight_of_two_is_the_row_twice(numbers):
     second = KMPRegressor(**GIVEN).fit(X[twice], y[twice])
     expected = second.predict_interval(X, [0.5, 0.9])[1]
     assert first.predict_interval(X, [0.5, 0.9])[1] == pytest.approx(expected)
+
+
+def test_ratios_of_weights_are_no_counts(numbers):
+    """Rows of weight 0.001 each are as many as they are, without a warning."""
+    X, y = numbers
+    how = {**GIVEN, "alpha": 1e-5, "max_support": 10}
+    model = KMPRegressor(**how).fit(X, y, sample_weight=np.full(120, 1e-3))
+    _, intervals = model.predict_interval(X)
+    assert coverage(y, intervals)[0] == pytest.approx(0.95, abs=0.05)
+
+
+def test_each_row_may_be_a_fold(numbers):
+    """That is jackknife+."""
+    X, y = numbers
+    X, y = X[:40], y[:40]
+    model = KMPRegressor(
+        **GIVEN, max_support=6, selection=CrossValidation(LeaveOneOut())
+    ).fit(X, y)
+    assert len(model._folds) == 40
+    new, targets = made(2000, seed=7)
+    _, intervals = model.predict_interval(new, 0.8)
+    assert coverage(targets, intervals)[0] == pytest.approx(0.8, abs=0.12)
 
 
 def test_every_size_has_intervals(numbers, model):
@@ -534,6 +556,13 @@ def test_errors_name_what_to_do(numbers, model):
     bare = KMPRegressor(**GIVEN, selection=None, max_support=5).fit(X, y)
     with pytest.raises(ValueError, match="fit with selection='cv'"):
         bare.predict_interval(X)
+    for ask in (
+        lambda: KMPRegressor().predict_interval(X),
+        lambda: KMPRegressor().predict(X, return_std=True),
+        lambda: KMPClassifier().predict_set(X),
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            ask()
     with pytest.raises(ValueError, match="one target"):
         KMPRegressor(**GIVEN, selection=None, max_support=5).fit(
             X, np.column_stack([y, y])

@@ -11,6 +11,8 @@ PLAINEST_FIRST = (
     "displays",
     "shapley",
     "learned_metric",
+    "intervals",
+    "calibration",
     "quantiles",
     "losses",
     "far_cluster",

@@ -60,7 +60,7 @@ class Scores:
 
     @property
     def n_rows(self) -> float:
-        """The number of rows."""
+        """The number of rows that they stand for."""
         return float(sum(w.sum() for w in self.weights))
 
     def beyond(self, coverage: float) -> float:

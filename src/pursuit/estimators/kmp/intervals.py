@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import check_choice
 from pursuit._warnings import warn
@@ -30,6 +31,7 @@ class Intervals(HeldOut):
 
     def _predict_with_std(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions, and the standard deviations of targets around them."""
+        check_is_fitted(self, "dual_coef_")
         leverage = self._leverage(self._sizes[0])
         if leverage is None:
             raise ValueError(
@@ -180,12 +182,13 @@ class Intervals(HeldOut):
             ends = [Ends.of(self._outputs, *_evaluated(model, X)) for model in models]
         if method == "minmax":
             ends = _outermost(ends)
-        _tell_of_infinite(coverages, sum(float(m.weight.sum()) for m in models))
         weights = [model.weight for model in models]
-        limits = [
-            _limits(Scores.of([s[:, t] for s in scores], weights), ends, t, coverages)
+        of_targets = [
+            Scores.of([s[:, t] for s in scores], weights)
             for t in range(ends[0].low.shape[1])
         ]
+        _tell_of_infinite(coverages, of_targets[0].n_rows)
+        limits = [_limits(s, ends, t, coverages) for t, s in enumerate(of_targets)]
         has_one = self._outputs.is_single or self._outputs.has_quantiles
         return limits[0] if has_one else np.stack(limits, axis=1)
 

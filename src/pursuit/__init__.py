@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PrototypePursuit,
         SparseKernelCCA,
         SparseKernelPCA,
+        SparseManifoldParzen,
         SubspaceOutlierDetector,
     )
     from .files import load, save
@@ -62,6 +63,7 @@ __all__ = [
     "PrototypePursuit",
     "SparseKernelCCA",
     "SparseKernelPCA",
+    "SparseManifoldParzen",
     "SubspaceOutlierDetector",
     "Validation",
     "__version__",

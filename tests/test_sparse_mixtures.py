@@ -188,16 +188,12 @@ def test_smaller_mixtures_are_the_beginnings_of_larger_ones(on_spiral, spiral):
     for size in (1, 7, 25):
         cut = on_spiral.truncate(size)
         assert (cut.n_support_, len(cut.path_)) == (size, size)
-        assert_array_equal(cut.support_, path_rows(on_spiral)[:size])
+        assert_array_equal(cut.support_, path.rows[:size])
         assert_allclose(cut.score_samples(spiral), stages[size - 1], rtol=1e-12)
         shorter = SparseManifoldParzen(size, bandwidth=0.01, cv=None).fit(spiral)
         assert_array_equal(shorter.support_, cut.support_)
     with pytest.raises(ValueError, match="size=26 is not on the path"):
         on_spiral.truncate(26)
-
-
-def path_rows(model):
-    return model._rows
 
 
 def test_em_never_lowers_the_likelihood():
@@ -275,6 +271,7 @@ def test_weights_are_repeated_rows():
     )
     assert_allclose(weighted.score_samples(X), repeated.score_samples(X), rtol=1e-6)
     assert np.isnan(weighted.loo_score_samples()[weight == 0]).all()
+    assert weight[weighted.path_.rows].all()
 
 
 def test_repeating_all_rows_changes_nothing():

@@ -438,6 +438,10 @@ class SparseMixture:
         chosen = rng.choice(self.size, size=n_samples, p=self.weights)
         return self.coordinates.outside(self.gaussians.sample(chosen, rng))
 
+    def of_rows(self, rows: np.ndarray) -> SparseMixture:
+        """Return the same with its rows as indices of others, of which it had some."""
+        return replace(self, path=replace(self.path, rows=rows[self.path.rows]))
+
     def truncate(self, size: int) -> SparseMixture:
         """Return the mixture of the first Gaussians."""
         path = self.path.truncate(size)

@@ -210,7 +210,7 @@ class SparseManifoldParzen(ScoredDensity):
         used = points.set_of_row >= 0
         # The first of equal rows stands for all.
         first[points.set_of_row[used][::-1]] = np.flatnonzero(used)[::-1]
-        self._set_mixture(mixture, first[mixture.path.rows])
+        self._set_mixture(mixture.of_rows(first))
         return self
 
     def _n_candidates(self, n_rows: int) -> int | None:
@@ -221,11 +221,12 @@ class SparseManifoldParzen(ScoredDensity):
         words = ("auto", None)
         return row_count("n_candidates", self.n_candidates, n_rows, words)
 
-    def _set_mixture(self, mixture: SparseMixture, rows: np.ndarray) -> None:
-        """Store the mixture, whose path stands on these training rows."""
-        self._mixture, self._rows = mixture, rows
+    def _set_mixture(self, mixture: SparseMixture) -> None:
+        """Store the mixture, and show its numbers as attributes."""
+        self._mixture = mixture
         self.path_, self.bandwidth_ = mixture.path, mixture.bandwidth
-        self.n_support_, self.support_ = mixture.size, rows[: mixture.size]
+        self.n_support_ = mixture.size
+        self.support_ = mixture.path.rows[: mixture.size]
         self.weights_, self.search_ = mixture.weights, mixture.trials
         centers = mixture.gaussians.centers[: mixture.size]
         self.means_ = mixture.coordinates.outside(centers)
@@ -276,7 +277,7 @@ class SparseManifoldParzen(ScoredDensity):
         check_is_fitted(self, "bandwidth_")
         size = whole_number("size", size, 1)
         shorter = copy.copy(self)
-        shorter._set_mixture(self._mixture.truncate(size), self._rows[:size])
+        shorter._set_mixture(self._mixture.truncate(size))
         return shorter
 
     def _lacks_rows(self) -> None:

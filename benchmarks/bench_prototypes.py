@@ -1,6 +1,6 @@
 """Few rows for local classifiers, and few Gaussians for densities, beside all of them.
 
-    python benchmarks/bench_prototypes.py [--quick] [usps] [mnist] [densities]
+    python benchmarks/bench_prototypes.py [--quick] [usps] [mnist] [spiral] [densities]
 
 Needs usps.npz and mnist.npz (see pursuit.datasets). USPS is smoothed, with all 7291
 rows to choose from and 2007 test rows; of MNIST the first 10 000 training rows and the
@@ -37,8 +37,8 @@ from pursuit import (
 from pursuit.datasets import make_spiral, spiral_log_density
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-# How many of the rows are kept, in percent; pursuits go as far as the second.
-SHARES, FARTHEST = (1, 2, 5, 10, 20, 50), 20
+# How many of the rows are kept, in percent, and how far pursuits and k-means go.
+SHARES, FARTHEST = (1, 2, 5, 10, 20, 50), {"usps": 20, "mnist": 10}
 RANDOM_DRAWS = 3
 
 
@@ -120,7 +120,7 @@ def prototypes(name: str, is_quick: bool) -> None:
         draws = [random_rows(y, n, seed) for seed in range(RANDOM_DRAWS)]
         found = np.mean([errors(data, np.sort(rows)) for rows in draws], axis=0)
         show(f"random, mean of {RANDOM_DRAWS}", draws[0], len(X), 0.0, list(found))
-        if share <= FARTHEST:
+        if share <= FARTHEST[name]:
             start = time.perf_counter()
             rows = means(X, y, share / 100)
             seconds = time.perf_counter() - start
@@ -130,7 +130,7 @@ def prototypes(name: str, is_quick: bool) -> None:
         rows = kind().fit(X, y).support_
         seconds = time.perf_counter() - start
         show(kind.__name__, rows, len(X), seconds, errors(data, rows))
-    last = max(s for s in shares if s <= FARTHEST)
+    last = max(s for s in shares if s <= FARTHEST[name])
     for label, choose in paths(X, y, round(last * len(X) / 100)).items():
         start = time.perf_counter()
         path = choose()
@@ -152,12 +152,12 @@ def spiral(is_quick: bool) -> None:
     for full in (ManifoldParzen(), ParzenWindows()):
         score = full.fit(X).score(Z)
         print(f"| {type(full).__name__} | 300 | {score:.3f} |", flush=True)
-    model = SparseManifoldParzen(60).fit(X)
+    model = SparseManifoldParzen(10 if is_quick else 60).fit(X)
     print(
         f"| SparseManifoldParzen | {model.n_support_} (folds) | {model.score(Z):.3f} |"
     )
     stages = [float(s.mean()) for s in model.staged_score_samples(Z)]
-    for n in (10, 20, 30, 40, 60):
+    for n in (5, 10) if is_quick else (10, 20, 30, 40, 60):
         fits = [GaussianMixture(n, random_state=s).fit(X).score(Z) for s in range(3)]
         print(f"| SparseManifoldParzen | {n} | {stages[min(n, len(stages)) - 1]:.3f} |")
         print(f"| GaussianMixture, mean of 3 | {n} | {np.mean(fits):.3f} |", flush=True)
@@ -203,18 +203,22 @@ def of_classes(is_quick: bool) -> None:
         )
 
 
+PARTS: dict[str, Callable[[bool], None]] = {
+    "usps": lambda is_quick: prototypes("usps", is_quick),
+    "mnist": lambda is_quick: prototypes("mnist", is_quick),
+    "spiral": spiral,
+    "densities": of_classes,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["usps", "mnist", "densities"])
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--quick", action="store_true", help="few rows, few shares")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     for part in given.parts:
-        if part == "densities":
-            spiral(given.quick)
-            of_classes(given.quick)
-        else:
-            prototypes(part, given.quick)
+        PARTS[part](given.quick)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,11 @@ from sklearn.base import clone, is_classifier
 import pursuit
 from pursuit import (
     CKNNClassifier,
+    CondensedNeighbors,
     DensityClassifier,
     DensityOutlierDetector,
+    DropNeighbors,
+    EditedNeighbors,
     HKNNClassifier,
     HKNNRegressor,
     KernelCentroidClassifier,
@@ -27,8 +30,10 @@ from pursuit import (
     ManifoldParzen,
     NadarayaWatson,
     ParzenWindows,
+    PrototypePursuit,
     SparseKernelCCA,
     SparseKernelPCA,
+    SparseManifoldParzen,
 )
 from pursuit._ranges import check_scale
 from pursuit.kernels import Gaussian, Laplacian, Matern, Polynomial
@@ -129,6 +134,11 @@ ESTIMATORS = [
     HKNNRegressor(3, 0.1),
     ManifoldParzen(3, 1, 0.5),
     ParzenWindows(0.5),
+    SparseManifoldParzen(3, bandwidth=0.5, cv=None),
+    PrototypePursuit(6),
+    CondensedNeighbors(),
+    EditedNeighbors(),
+    DropNeighbors(),
     LocalGaussianDensity(1.0, 0.5),
     DensityClassifier(ParzenWindows(0.5)),
     NadarayaWatson(gamma=1.0),
@@ -353,6 +363,7 @@ CHOSEN = [
     (ParzenWindows(), "bandwidth_"),
     (ManifoldParzen(), "bandwidth_ n_neighbors_ n_components_"),
     (LocalGaussianDensity(), "bandwidth_ width_"),
+    (SparseManifoldParzen(5), "bandwidth_ n_support_"),
     (DensityClassifier(ParzenWindows(), temperature="auto"), "temperature_"),
     (DensityOutlierDetector(ParzenWindows()), "offset_"),
     (NadarayaWatson(), "kernel_.gamma"),

@@ -56,7 +56,7 @@ class SparseManifoldParzen(ScoredDensity):
     ----------
     max_support : int, default=50
         Largest number of Gaussians.
-    n_neighbors : int, sequence of int or "auto", default="auto"
+    n_neighbors : int, list or tuple of int, or "auto", default="auto"
         Number of neighbors that shape a Gaussian. If there are several numbers, each
         row offers a Gaussian for each of them; "auto" are 8, 16, 32 and 64.
     n_components : int or None, default=None
@@ -348,11 +348,12 @@ def _numbers_of_neighbors(n_neighbors: Any) -> tuple[int, ...] | None:
     """Return the numbers of neighbors; None for "auto"."""
     if is_word(n_neighbors, "auto"):
         return None
-    values = [n_neighbors] if np.ndim(n_neighbors) == 0 else list(n_neighbors)
+    are_several = isinstance(n_neighbors, tuple | list)
+    values = n_neighbors if are_several else [n_neighbors]
     if not values or not all(is_whole(k, 1) for k in values):
         raise ValueError(
-            f"n_neighbors={n_neighbors!r} must be a whole number of at least 1, a "
-            "sequence of such numbers, or 'auto'."
+            f"n_neighbors={n_neighbors!r} must be a whole number of at least 1, a list "
+            "or tuple of such numbers, or 'auto'."
         )
     return tuple(int(k) for k in values)
 

@@ -11,6 +11,7 @@ the share of the rows that is kept. Nothing is chosen by test rows.
 from __future__ import annotations
 
 import argparse
+import copy
 import time
 import warnings
 from collections.abc import Callable
@@ -164,43 +165,56 @@ def spiral(is_quick: bool) -> None:
 
 
 def of_classes(is_quick: bool) -> None:
-    """Compare classifiers from densities on smoothed USPS."""
+    """Compare classifiers from densities on smoothed USPS.
+
+    Bandwidths have the lowest error of left-out rows; the mixtures of scikit-learn have
+    the variance that was best for all Gaussians as their `reg_covar`.
+    """
     X, y, Xt, yt = load("usps", is_quick)
     print(
         "\n| densities of USPS | Gaussians a class | own log-density | error, % | s |"
     )
     print("|---|---|---|---|---|", flush=True)
-    grid = {"bandwidth": [0.2, 0.4, 0.8]}
-    by_error = {"param_grid": grid, "tune_by": "error"}
     sizes = (5, 10) if is_quick else (5, 10, 20, 40)
-    models = {
-        ("ParzenWindows", "all"): (ParzenWindows(), by_error),
-        ("ManifoldParzen, K 11", "all"): (ManifoldParzen(11), by_error),
-    }
-    for n in sizes:
-        sparse = SparseManifoldParzen(n, cv=None)
-        models["SparseManifoldParzen", n] = (sparse, by_error)
-        for kind in ("full", "diag"):
-            reg = {"reg_covar": [0.04, 0.16, 0.64]}
-            theirs = GaussianMixture(n, covariance_type=kind, random_state=0)
-            models[f"GaussianMixture, {kind}", n] = (
-                theirs,
-                {"param_grid": reg, "tune_by": "error", "cv": 3},
-            )
-    for (name, n), (density, how) in models.items():
-        start = time.perf_counter()
-        model = DensityClassifier(density, **how).fit(X, y)
-        seconds = time.perf_counter() - start
+    how = {"param_grid": {"bandwidth": [0.2, 0.4, 0.8]}, "tune_by": "error"}
+
+    def row(name: str, n: object, model: DensityClassifier, seconds: float) -> None:
         logs = [
             model.densities_[c].score_samples(Xt[yt == label])
             for c, label in enumerate(model.classes_)
         ]
         error = 100.0 * float((model.predict(Xt) != yt).mean())
         print(
-            f"| {name}, {model.best_params_} | {n} | {np.concatenate(logs).mean():.1f} "
-            f"| {error:.2f} | {seconds:.0f} |",
+            f"| {name} | {n} | {np.concatenate(logs).mean():.1f} | {error:.2f} | "
+            f"{seconds:.0f} |",
             flush=True,
         )
+
+    def fitted(density: object, **how: object) -> tuple[DensityClassifier, float]:
+        start = time.perf_counter()
+        model = DensityClassifier(density, **how).fit(X, y)
+        return model, time.perf_counter() - start
+
+    for name, full in (
+        ("ParzenWindows", ParzenWindows()),
+        ("ManifoldParzen, K 11", ManifoldParzen(11)),
+    ):
+        model, seconds = fitted(full, **how)
+        row(f"{name}, σ {model.best_params_['bandwidth']}", "all", model, seconds)
+    model, seconds = fitted(SparseManifoldParzen(sizes[-1], cv=None), **how)
+    for n in sizes:
+        shorter = copy.copy(model)
+        shorter.densities_ = [
+            d.truncate(min(n, len(d.path_))) for d in model.densities_
+        ]
+        name = f"SparseManifoldParzen, σ {model.best_params_['bandwidth']}"
+        row(name, n, shorter, seconds)
+    for kind in ("full", "diag"):
+        for n in sizes:
+            theirs = GaussianMixture(
+                n, covariance_type=kind, reg_covar=0.16, random_state=0
+            )
+            row(f"GaussianMixture, {kind}", n, *fitted(theirs, param_grid=None))
 
 
 PARTS: dict[str, Callable[[bool], None]] = {

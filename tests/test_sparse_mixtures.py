@@ -182,14 +182,13 @@ def test_smaller_mixtures_are_the_beginnings_of_larger_ones(on_spiral, spiral):
     stages = list(on_spiral.staged_score_samples(spiral))
     assert len(stages) == len(path) == 25
     assert on_spiral.n_support_ == 1 + int(path.held_out.argmax())
-    assert_array_equal(
-        stages[on_spiral.n_support_ - 1], on_spiral.score_samples(spiral)
-    )
+    chosen = stages[on_spiral.n_support_ - 1]
+    assert_allclose(chosen, on_spiral.score_samples(spiral), rtol=1e-9)
     for size in (1, 7, 25):
         cut = on_spiral.truncate(size)
         assert (cut.n_support_, len(cut.path_)) == (size, size)
         assert_array_equal(cut.support_, path.rows[:size])
-        assert_allclose(cut.score_samples(spiral), stages[size - 1], rtol=1e-12)
+        assert_allclose(cut.score_samples(spiral), stages[size - 1], rtol=1e-9)
         shorter = SparseManifoldParzen(size, bandwidth=0.01, cv=None).fit(spiral)
         assert_array_equal(shorter.support_, cut.support_)
     with pytest.raises(ValueError, match="size=26 is not on the path"):
@@ -320,7 +319,7 @@ def test_threads_and_memory_change_nothing():
     plain = SparseManifoldParzen(**FAST, n_jobs=1).fit(X)
     other = SparseManifoldParzen(**FAST, n_jobs=2, max_memory="64 KiB").fit(X)
     assert_array_equal(plain.support_, other.support_)
-    assert_allclose(plain.score_samples(X), other.score_samples(X), rtol=1e-12)
+    assert_allclose(plain.score_samples(X), other.score_samples(X), rtol=1e-9)
 
 
 def test_constant_columns_do_not_choose_the_width():

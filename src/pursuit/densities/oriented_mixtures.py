@@ -7,11 +7,13 @@ Letters: N Gaussians, n features, d directions, m queries.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pursuit._limits import Limits
+from pursuit.kernels.distances import rows_of, squared_distances
 
 from .gaussians import (
     LARGEST_ERROR,
@@ -23,6 +25,8 @@ from .gaussians import (
 )
 from .points import EPS
 
+# Directions that are evaluated at a time.
+_AXES = 256
 # A direction whose variance is below this share of the largest is rounding.
 _NO_DIRECTION = 1e-10
 
@@ -62,36 +66,46 @@ class OrientedGaussians:
         """Return log N(z; z_k, C_k) for the rows z of Z, (N, m): O(n d) each."""
         out = np.full((len(self), len(Z)), -np.inf)
         near = np.flatnonzero(~are_far(Z))
-        n, d = self.centers.shape[1], self.axes.shape[1]
-        blocks = list(row_blocks(len(near), 3 * n + 2 * d, limits.memory))
+        height = max(1, _AXES // (1 + self.axes.shape[1]))
+        parts = [slice(k, k + height) for k in range(0, len(self), height)]
 
-        def work(numbers: object) -> None:
-            for k in numbers:  # type: ignore[attr-defined]
-                for here in blocks:
-                    rows = near[here]
-                    out[k, rows] = self._log_density(k, Z[rows])
+        def work(parts: Iterable[slice]) -> None:
+            for part in parts:
+                some = self[part]
+                width = 2 * Z.shape[1] + 2 * _AXES
+                for here in row_blocks(len(near), width, limits.memory):
+                    out[part, near[here]] = some._log_densities(Z[near[here]])
 
-        limits.deal(work, range(len(self)))
+        limits.deal(work, parts)
         return out
 
-    def _log_density(self, k: int, Z: np.ndarray) -> np.ndarray:
-        V, kept = self.axes[k], self.spreads[k] + self.variance
-        gaps = Z - self.centers[k]
-        along = gaps @ V.T
-        squares = np.einsum("ij,ij->i", gaps, gaps)
+    def _log_densities(self, Z: np.ndarray) -> np.ndarray:
+        N, d, n = self.axes.shape
+        left, right = rows_of(self.centers), rows_of(Z)
         with np.errstate(over="ignore"):
-            if EPS * squares.max(initial=0.0) / self.variance > LARGEST_ERROR:
-                # The squares would cancel: what is across comes from differences.
-                across = gaps - along @ V
-                rest = np.einsum("ij,ij->i", across, across)
+            largest = max(left.norms.max(), right.norms.max(initial=0.0))
+            if EPS * largest / self.variance > LARGEST_ERROR:
+                q = np.stack([self._squares(k, Z) for k in range(N)])
             else:
-                rest = np.maximum(squares - (along**2).sum(axis=1), 0.0)
-            q = (along**2 / kept).sum(axis=1) + rest / self.variance
-        n = self.centers.shape[1]
-        is_axis = self.spreads[k] > 0.0
-        log_det = np.log(kept[is_axis]).sum()
-        log_det += (n - is_axis.sum()) * np.log(self.variance)
-        return -0.5 * (n * np.log(2.0 * np.pi) + log_det + q)
+                q = squared_distances(left, right, np.empty((N, len(Z))))
+                V = self.axes.reshape(N * d, n)
+                along = (V @ right.points.T).reshape(N, d, len(Z))
+                along -= np.einsum("kdn,kn->kd", self.axes, left.points)[:, :, None]
+                # 1/σ² across the directions, 1/(s + σ²) along them.
+                shares = self.spreads / (self.spreads + self.variance)
+                q -= np.einsum("kdm,kdm,kd->km", along, along, shares)
+                q = np.maximum(q, 0.0) / self.variance
+        log_det = np.log1p(self.spreads / self.variance).sum(axis=1)
+        log_det += n * np.log(2.0 * np.pi * self.variance)
+        return -0.5 * (log_det[:, None] + q)
+
+    def _squares(self, k: int, Z: np.ndarray) -> np.ndarray:
+        """Return δᵀ C_k⁻¹ δ, with what is across the directions from differences."""
+        gaps = Z - self.centers[k]
+        along = gaps @ self.axes[k].T
+        across = gaps - along @ self.axes[k]
+        q = (along**2 / (self.spreads[k] + self.variance)).sum(axis=1)
+        return q + np.einsum("ij,ij->i", across, across) / self.variance
 
     def sample(self, chosen: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         """Return a random point of each of the chosen Gaussians, (m, n)."""

@@ -9,7 +9,7 @@ With several targets the squared scores are summed.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize, nnls
+from scipy.optimize import minimize, minimize_scalar, nnls
 
 # As the engine: scores this close (relative, squared) are a tie, which the lowest
 # index wins; a correlation below this share of |atom| |y| is round-off.
@@ -708,3 +708,88 @@ def pairwise_accuracy(y, f, groups):
         right = 1.0 if f[i] > f[j] else 0.5 if f[i] == f[j] else 0.0
         shares.setdefault(groups[i], []).append(right)
     return np.mean([np.mean(of_group) for of_group in shares.values()])
+
+
+def sparse_mixture(X, counts, numbers, d, variance, size, n_rounds=300, least=1e-7):
+    """Rows and neighbors of a mixture by pursuit, and its weights after each step.
+
+    Every row judges every Gaussian, which is made anew without that row; a row on which
+    one stands judges no more.
+    """
+    judges = np.array(counts, dtype=float)
+    pairs = [(j, k) for k in numbers for j in range(len(X))]
+    G = {pair: judged_gaussian(X, *pair, d, variance) for pair in pairs}
+    chosen, w, all_weights = [], np.ones(0), []
+    while len(chosen) < size and judges.any():
+        best = (0.0, None, None)
+        for pair in pairs:
+            if pair[0] in [j for j, _ in chosen]:
+                continue
+            c = np.where(np.arange(len(X)) == pair[0], 0.0, judges)
+            used = c > 0
+            if not chosen:
+                worth, share = c[used] @ G[pair][used] / c[used].sum(), 1.0
+                if best[1] is None or worth > best[0]:
+                    best = (worth, pair, share)
+                continue
+            logs = np.array([G[p][used] for p in chosen])
+            p = np.log(w @ np.exp(logs - logs.max(axis=0))) + logs.max(axis=0)
+            gain, share = largest_gain(G[pair][used] - p, c[used])
+            if gain > best[0]:
+                best = (gain, pair, share)
+        if best[1] is None:
+            break
+        chosen.append(best[1])
+        judges[best[1][0]] = 0.0
+        w = np.append((1 - best[2]) * w, best[2])
+        used = judges > 0
+        logs = np.array([G[p][used] for p in chosen])
+        w = expectation_maximization(logs, judges[used], w, n_rounds, least)
+        all_weights.append(w)
+    return chosen, all_weights
+
+
+def judged_gaussian(X, j, k, d, variance):
+    """Log-densities of all rows under the Gaussian on row j, each without that row."""
+    logs = np.empty(len(X))
+    for i in range(len(X)):
+        others = [h for h in range(len(X)) if h not in (i, j)]
+        gaps = ((X[others] - X[j]) ** 2).sum(axis=1)
+        near = np.asarray(others)[np.argsort(gaps, kind="stable")[:k]]
+        M = X[near] - X[j]
+        C = M.T @ M / max(len(near), 1)
+        values, V = np.linalg.eigh(C)
+        if d is not None:
+            values[: X.shape[1] - d] = 0.0
+        values = values + variance
+        q = ((V.T @ (X[i] - X[j])) ** 2 / values).sum()
+        logs[i] = -0.5 * (np.log(2 * np.pi * values).sum() + q)
+    return logs
+
+
+def largest_gain(log_ratios, counts):
+    """The share that a Gaussian should get, and what it then adds to the likelihood."""
+
+    def loss(share):
+        return -counts @ np.logaddexp(np.log1p(-share), np.log(share) + log_ratios)
+
+    found = minimize_scalar(
+        lambda t: loss(np.exp(t)), bounds=(-30, -1e-9), method="bounded",
+        options={"xatol": 1e-10},
+    )  # fmt: skip
+    return -found.fun, np.exp(found.x)
+
+
+def expectation_maximization(logs, counts, w, n_rounds, least):
+    """Weights of the parts of a mixture, until the mean log-density stands still."""
+    if len(w) == 1 or not len(counts):
+        return w / w.sum()
+    score = -np.inf
+    for _ in range(n_rounds):
+        joint = np.log(w)[:, None] + logs
+        p = np.logaddexp.reduce(joint, axis=0)
+        before, score = score, counts @ p / counts.sum()
+        if score - before < least:
+            break
+        w = np.exp(joint - p) @ counts / counts.sum()
+    return w

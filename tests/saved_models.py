@@ -31,9 +31,12 @@ from sklearn.preprocessing import (
 
 from pursuit import (
     CKNNClassifier,
+    CondensedNeighbors,
     CrossValidation,
     DensityClassifier,
     DensityOutlierDetector,
+    DropNeighbors,
+    EditedNeighbors,
     FixedSize,
     HKNNClassifier,
     HKNNRegressor,
@@ -46,8 +49,10 @@ from pursuit import (
     ManifoldParzen,
     NadarayaWatson,
     ParzenWindows,
+    PrototypePursuit,
     SparseKernelCCA,
     SparseKernelPCA,
+    SparseManifoldParzen,
     SubspaceOutlierDetector,
     dictionaries,
     kernels,
@@ -266,6 +271,16 @@ def _of_classes(model):
     return make
 
 
+def _keeping(selector):
+    """A classifier that holds a fitted selector among its parameters."""
+
+    def make():
+        X, y = moons()
+        return CKNNClassifier(4, reference=selector.fit(X, y)).fit(X, y), X
+
+    return make
+
+
 def _of_numbers(model):
     def make():
         X, y = waves()
@@ -320,9 +335,15 @@ MODELS = {
     "images": _images,
     "hknn": _of_classes(HKNNClassifier(5)),
     "cknn": _of_classes(CKNNClassifier(4)),
+    "prototypes": _of_classes(HKNNClassifier(5, reference=PrototypePursuit(12))),
+    "chosen_prototypes": _keeping(PrototypePursuit(9, n_neighbors=3)),
+    "condensed": _keeping(CondensedNeighbors()),
+    "edited": _keeping(EditedNeighbors()),
+    "dropped": _keeping(DropNeighbors()),
     "hknn_regressor": _of_numbers(HKNNRegressor(5, 0.01)),
     "parzen": _of_rows(ParzenWindows()),
     "manifold_parzen": _of_rows(ManifoldParzen(4, bandwidth=0.1)),
+    "sparse_parzen": _of_rows(SparseManifoldParzen(6, n_neighbors=[4, 8])),
     "local_density": _of_rows(LocalGaussianDensity(0.5, 0.1)),
     "density_classifier": _of_classes(DensityClassifier(ParzenWindows())),
     "outliers": _of_rows(DensityOutlierDetector(ParzenWindows(0.2))),

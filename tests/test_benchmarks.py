@@ -27,6 +27,7 @@ REDUCED = [
     ("bench_novelty", "--seeds 1 --sets tables/heart", "tables/heart"),
     ("bench_reading", "--rows 2000 --trips 1 --only CSV", None),
     ("bench_round_trips", "--sets ripley --rows 60", "ripley"),
+    ("bench_prototypes", "--quick spiral", None),
     ("bench_density", "--queries 20 --literal 1 --only product", "usps"),
 ]
 

@@ -20,8 +20,8 @@ NAMES = [path.stem for path in PAGES]
 # Each block of these pages can be copied by itself; elsewhere, one continues another.
 STAND_ALONE = ("components", "densities")
 PUBLIC = (
-    "bounds components dask datasets dictionaries export files functions inspection "
-    "kernels losses neighbors report"
+    "bounds components dask datasets densities dictionaries export files functions "
+    "inspection kernels losses neighbors report"
 )
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 

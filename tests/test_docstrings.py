@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 
 import pursuit
 from pursuit import methods, selection
+from pursuit.estimators.neighbors.selectors import PrototypeSelector
 
 NAMED = [getattr(pursuit, name) for name in pursuit.__all__]
 PUBLIC = [kind for kind in NAMED if inspect.isclass(kind)]
@@ -77,7 +78,8 @@ def fitted_attributes(estimator):
     names = inspect.signature(estimator).parameters
     model = estimator(**{name: v for name, v in needed.items() if name in names})
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=[*"abc"])
-    y = X["a"] > 0 if is_classifier(model) else X["a"] ** 2
+    needs_classes = is_classifier(model) or isinstance(model, PrototypeSelector)
+    y = X["a"] > 0 if needs_classes else X["a"] ** 2
     if "kernel_y" in names:
         y = X[["b"]] ** 2
     model.fit(X, y)

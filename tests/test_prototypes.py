@@ -21,6 +21,7 @@ from pursuit import (
     EditedNeighbors,
     HKNNClassifier,
     PrototypePursuit,
+    load,
 )
 from pursuit._limits import Limits
 from pursuit.neighbors.condensing import condensed, drop3, edited
@@ -232,6 +233,26 @@ def test_frames_pickles_and_names():
     assert_array_equal(copied.support_, plain.support_)
     assert "PrototypePursuit" in plain._repr_html_()
     assert "9 steps" in repr(plain.path_)
+
+
+@pytest.mark.parametrize("selector", SELECTORS, ids=named)
+def test_files_hold_the_chosen_rows(selector, tmp_path):
+    X, codes = three_classes(60)
+    chosen = clone(selector).set_params(**few(selector)).fit(X, codes)
+    chosen.save(tmp_path / "rows.pursuit")
+    loaded = load(tmp_path / "rows.pursuit")
+    assert_array_equal(loaded.support_, chosen.support_)
+    assert_array_equal(loaded.support_vectors_, chosen.support_vectors_)
+    assert_array_equal(loaded.classes_, chosen.classes_)
+    assert loaded.n_support_ == chosen.n_support_
+    if hasattr(chosen, "path_"):
+        assert repr(loaded.path_) == repr(chosen.path_)
+        assert_array_equal(loaded.truncate(5).support_, chosen.support_[:5])
+
+
+def few(selector):
+    """Parameters that choose at least five rows."""
+    return {"max_support": 12} if hasattr(selector, "max_support") else {}
 
 
 @pytest.mark.parametrize("selector", SELECTORS, ids=named)

@@ -22,6 +22,7 @@ PLAINEST_FIRST = (
     "novelty",
     "local_hulls",
     "neighbors_and_penalty",
+    "sparse_local_models",
     "two_views",
     "bounds_on_components",
     "bound_on_regression",

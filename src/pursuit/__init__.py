@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         PrototypePursuit,
         SparseKernelCCA,
         SparseKernelPCA,
+        SparseManifoldParzen,
         SubspaceOutlierDetector,
     )
     from .files import load, save
@@ -64,6 +65,7 @@ __all__ = [
     "PrototypePursuit",
     "SparseKernelCCA",
     "SparseKernelPCA",
+    "SparseManifoldParzen",
     "SubspaceOutlierDetector",
     "Validation",
     "__version__",

@@ -81,19 +81,22 @@ def weighted_neighbors(
     return WeightedNeighbors(indices, normalized(logs)[:, 1:])
 
 
-def nearest(X: np.ndarray, k: int, limits: Limits) -> np.ndarray:
-    """Return the k nearest other rows of every row, nearest first, (l, k).
+def nearest(
+    X: np.ndarray, k: int, limits: Limits, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the k nearest other rows of every row, or of some, nearest first, (r, k).
 
-    Ties go to the lower index. The cost is O(l² n), in blocks of rows.
+    Ties go to the lower index. The cost is O(r l n), in blocks of rows.
     """
-    indices = np.empty((len(X), k), dtype=np.int64)
+    own = np.arange(len(X)) if rows is None else rows
+    indices = np.empty((len(own), k), dtype=np.int64)
 
-    def choose(D: np.ndarray, rows: slice) -> None:
-        D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
-        indices[rows] = _smallest(D, k)
+    def choose(D: np.ndarray, here: slice) -> None:
+        D[np.arange(len(D)), own[here]] = np.inf
+        indices[here] = _smallest(D, k)
 
     if k > 0:
-        _each_block(X, choose, limits)
+        _each_block(X, choose, limits, rows)
     return indices
 
 
@@ -172,21 +175,28 @@ def _weighed(
 
 
 def _each_block(
-    X: np.ndarray, work: Callable[[np.ndarray, slice], None], limits: Limits
+    X: np.ndarray,
+    work: Callable[[np.ndarray, slice], None],
+    limits: Limits,
+    rows: np.ndarray | None = None,
 ) -> None:
-    """Call ``work(D, rows)`` with the squared distances of a block to all rows."""
+    """Call ``work(D, here)`` with the squared distances of a block to all rows.
+
+    The blocks are those of all rows, or of some.
+    """
     points, _ = paired_rows(X, X)
+    n_rows = len(X) if rows is None else len(rows)
     held = _held(limits.memory, limits.usable_threads)
-    height = max(1, min(held // len(X), len(X)))
-    starts = range(0, len(X), height)
+    height = max(1, min(held // len(X), n_rows))
+    starts = range(0, n_rows, height)
     others = Rows(points.points, points.norms)
 
     def some(starts: Iterable[int]) -> None:
         for a in starts:
-            rows = slice(a, min(a + height, len(X)))
-            block = points[rows]
+            here = slice(a, min(a + height, n_rows))
+            block = points[here if rows is None else rows[here]]
             D = np.empty((len(block), len(X)))
-            work(squared_distances(block, others, D), rows)
+            work(squared_distances(block, others, D), here)
 
     limits.deal(some, starts)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ManifoldParzen,
         NadarayaWatson,
         ParzenWindows,
+        SparseManifoldParzen,
     )
     from .kmp import KMPClassifier, KMPRanker, KMPRegressor
     from .metric import LearnedMetric
@@ -45,6 +46,7 @@ _FAMILIES = {
         "ManifoldParzen",
         "NadarayaWatson",
         "ParzenWindows",
+        "SparseManifoldParzen",
     ),
     "kmp": ("KMPClassifier", "KMPRanker", "KMPRegressor"),
     "metric": ("LearnedMetric",),
@@ -80,6 +82,7 @@ __all__ = [
     "PrototypePursuit",
     "SparseKernelCCA",
     "SparseKernelPCA",
+    "SparseManifoldParzen",
     "SubspaceOutlierDetector",
 ]
 

@@ -10,10 +10,12 @@ import numpy as np
 from pursuit.densities.local_gaussians import LocalGaussians
 from pursuit.densities.local_weights import WeightedNeighbors
 from pursuit.densities.mixtures import Mixture
+from pursuit.densities.oriented_mixtures import OrientedGaussians
 from pursuit.densities.points import Coordinates, DistinctRows
 from pursuit.densities.pointwise_densities import PointwiseDensity
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.smoothing import ClassMeans, Smoother
+from pursuit.densities.sparse_mixtures import MixturePath, SparseMixture
 from pursuit.estimators.densities import (
     DensityClassifier,
     DensityOutlierDetector,
@@ -22,6 +24,7 @@ from pursuit.estimators.densities import (
     ManifoldParzen,
     NadarayaWatson,
     ParzenWindows,
+    SparseManifoldParzen,
 )
 from pursuit.estimators.densities.outliers import _keys
 from pursuit.kernels._base import KernelOn
@@ -129,6 +132,69 @@ def _make_mixture(model: Any, fields: Fields) -> Attributes:
         "n_neighbors_": mixture.n_neighbors,
         "n_components_": mixture.n_components,
     }
+
+
+def _take_sparse(model: Any) -> Mapping[str, Any]:
+    mixture = model._mixture
+    parts, path = mixture.gaussians, mixture.path
+    return {
+        "center": mixture.coordinates.center,
+        "unit": float(mixture.coordinates.unit),
+        "centers": parts.centers,
+        "axes": parts.axes,
+        "spreads": parts.spreads,
+        "rows": path.rows,
+        "neighbors": path.n_neighbors,
+        "weights": np.concatenate(path.weights),
+        "scores": path.scores,
+        "held_out": path.held_out,
+        "stop_reason": path.stop_reason,
+        "bandwidth": float(mixture.bandwidth),
+        "size": int(mixture.size),
+        "trials": [Names(trial) for trial in mixture.trials],
+        "left_out": mixture.left_out,
+    }
+
+
+def _make_sparse(model: Any, fields: Fields) -> Attributes:
+    n = model.n_features_in_
+    unit, bandwidth = (fields.number(key, above=0.0) for key in ("unit", "bandwidth"))
+    coordinates = Coordinates(fields.array("center", "f", n), unit)
+    centers = np.ascontiguousarray(fields.array("centers", "f", "N", n))
+    axes = np.ascontiguousarray(fields.array("axes", "f", "N", "d", n))
+    spreads = np.ascontiguousarray(fields.array("spreads", "f", "N", "d", least=0.0))
+    variance = coordinates.width(bandwidth) ** 2
+    N = len(centers)
+    size = fields.whole("size", 1, N)
+    path = MixturePath(
+        fields.array("rows", "i", "N", least=0),
+        fields.array("neighbors", "i", "N", least=0),
+        _read_weights(fields, N),
+        fields.array("scores", "f", "N", finite=False),
+        fields.array("held_out", "f", "N", finite=False, optional=True),
+        fields.only("stop_reason", str),
+    )
+    model._set_mixture(
+        SparseMixture(
+            coordinates,
+            OrientedGaussians(centers, axes, spreads, variance),
+            path,
+            bandwidth,
+            size,
+            _read_trials(fields),
+            fields.array("left_out", "f", "n", finite=False, optional=True),
+        )
+    )
+    return {}
+
+
+def _read_weights(fields: Fields, n_steps: int) -> tuple[np.ndarray, ...]:
+    """Return the weights at each size, which a file holds one after the other."""
+    values = fields.array("weights", "f", n_steps * (n_steps + 1) // 2, least=0.0)
+    weights = tuple(np.split(values, np.cumsum(np.arange(1, n_steps))))
+    if not all(np.isclose(w.sum(), 1.0) for w in weights):
+        raise fields.error("weights", "must sum to 1")
+    return weights
 
 
 def _take_pointwise(model: Any) -> Mapping[str, Any]:
@@ -305,6 +371,7 @@ RECORDS = tuple(
     for kind, take, make, attribute in (
         (ManifoldParzen, _take_mixture, _make_mixture, "bandwidth_"),
         (ParzenWindows, _take_mixture, _make_mixture, "bandwidth_"),
+        (SparseManifoldParzen, _take_sparse, _make_sparse, "bandwidth_"),
         (LocalGaussianDensity, _take_pointwise, _make_pointwise, "log_mass_"),
         (
             DensityClassifier,

@@ -1,4 +1,4 @@
-"""Records of the classifiers and the regressor by local subspaces."""
+"""Records of the estimators by local subspaces, and of the prototypes they keep."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from pursuit._ranges import check_squares
-from pursuit.estimators.neighbors import CKNNClassifier, HKNNClassifier, HKNNRegressor
+from pursuit.estimators.neighbors import (
+    CKNNClassifier,
+    CondensedNeighbors,
+    DropNeighbors,
+    EditedNeighbors,
+    HKNNClassifier,
+    HKNNRegressor,
+    PrototypePursuit,
+)
 from pursuit.estimators.neighbors._fitting import Fitted as FittedClassifier
 from pursuit.estimators.neighbors._fitting import TrainingRows
 from pursuit.estimators.neighbors._reference import TangentsOf
@@ -16,6 +24,7 @@ from pursuit.estimators.neighbors.regressor import Fitted as FittedRegressor
 from pursuit.neighbors import ImageTangents
 from pursuit.neighbors.leave_one_out import Table
 from pursuit.neighbors.models import NearestSubspace, Reconstruction
+from pursuit.neighbors.prototypes import PrototypePath
 from pursuit.neighbors.queries import Reference
 from pursuit.neighbors.search import ClassSearch
 from pursuit.neighbors.subspaces import Hulls, Hyperplanes
@@ -159,6 +168,55 @@ def _make_regressor(model: Any, fields: Fields) -> Attributes:
     }
 
 
+# -- prototypes ----------------------------------------------------------------------
+
+
+def _take_selector(model: Any) -> Mapping[str, Any]:
+    return {
+        "classes": model.classes_,
+        "support": model.support_,
+        "points": model.support_vectors_,
+    }
+
+
+def _make_selector(model: Any, fields: Fields) -> Attributes:
+    support = fields.array("support", "i", "l", least=0)
+    if len(np.unique(support)) < max(1, len(support)):
+        raise fields.error("support", "must be different rows")
+    return {
+        "classes_": read_classes(fields, "classes"),
+        "support_": support,
+        "support_vectors_": fields.array("points", "f", "l", model.n_features_in_),
+        "n_support_": len(support),
+    }
+
+
+def _take_pursuit(model: Any) -> Mapping[str, Any]:
+    path = model.path_
+    return {
+        **_take_selector(model),
+        "losses": path.losses,
+        "mistakes": path.mistakes,
+        "stop_reason": path.stop_reason,
+    }
+
+
+def _make_pursuit(model: Any, fields: Fields) -> Attributes:
+    attributes = _make_selector(model, fields)
+    path = PrototypePath(
+        attributes["support_"],
+        fields.array("losses", "f", "l"),
+        fields.array("mistakes", "f", "l", least=0.0),
+        len(attributes["classes_"]),
+        fields.only("stop_reason", str),
+    )
+    return {**attributes, "path_": path}
+
+
+def _is_chosen(model: Any) -> bool:
+    return hasattr(model, "support_")
+
+
 # -- tables ------------------------------------------------------------------------
 
 
@@ -190,6 +248,11 @@ RECORDS = (
         for kind in (CKNNClassifier, HKNNClassifier)
     ),
     estimator("neighbors", HKNNRegressor, _take_regressor, _make_regressor, _is_fitted),
+    *(
+        estimator("neighbors", kind, _take_selector, _make_selector, _is_chosen)
+        for kind in (CondensedNeighbors, DropNeighbors, EditedNeighbors)
+    ),
+    estimator("neighbors", PrototypePursuit, _take_pursuit, _make_pursuit, _is_chosen),
     Record("neighbors.Table", Table, _take_table, _make_table),
     component("neighbors", ImageTangents),
 )

@@ -13,7 +13,7 @@ from pursuit.kernels.distances import Rows, paired_rows, squared_distances
 
 __all__ = ["condensed", "drop3", "edited"]
 
-# Neighbors that are listed once; DROP3 searches again where more are needed.
+# Neighbors that DROP3 lists at a time.
 _LISTED = 64
 
 
@@ -25,7 +25,7 @@ def condensed(X: np.ndarray, codes: np.ndarray, order: np.ndarray) -> np.ndarray
     """
     points = paired_rows(X, X)[0]
     kept = [int(order[0])]
-    nearest = _distances(points, kept[0])
+    nearest = _distances(points, points[kept])
     winner = np.full(len(X), codes[kept[0]])
     while True:
         n_before = len(kept)
@@ -37,7 +37,7 @@ def condensed(X: np.ndarray, codes: np.ndarray, order: np.ndarray) -> np.ndarray
             place += int(wrong[0])
             row = int(order[place])
             kept.append(row)
-            d = _distances(points, row)
+            d = _distances(points, points[[row]])
             # The row itself is nearest to itself, also if another one equals it.
             is_nearer = d < nearest
             is_nearer[row] = True
@@ -86,9 +86,9 @@ class _Shrinking:
         self._points, self._codes = paired_rows(X, X)[0], codes
         self._K = min(n_neighbors, len(X) - 1)
         self.is_kept = np.ones(len(X), dtype=bool)
-        self._listed = nearest_others(X, min(_LISTED, len(X) - 1))
+        self._listed = list(nearest_others(X, min(_LISTED, len(X) - 1)))
         self._next = np.full(len(X), self._K + 1)
-        self._near = [list(row[: self._K + 1]) for row in self._listed.tolist()]
+        self._near = [row[: self._K + 1].tolist() for row in self._listed]
         self._associates: list[set[int]] = [set() for _ in range(len(X))]
         for row, near in enumerate(self._near):
             for other in near:
@@ -121,25 +121,26 @@ class _Shrinking:
         self._associates[row].clear()
 
     def _replenish(self, row: int) -> None:
-        listed, near = self._listed[row], self._near[row]
-        while self._next[row] < len(listed):
-            other = int(listed[self._next[row]])
-            self._next[row] += 1
-            if self.is_kept[other]:
-                break
-        else:
-            other = self._searched(row, near)
-        if other >= 0:
-            near.append(other)
-            self._associates[other].add(row)
+        """Give a row its next neighbor, if there is one."""
+        while True:
+            listed = self._listed[row]
+            while self._next[row] < len(listed):
+                other = int(listed[self._next[row]])
+                self._next[row] += 1
+                if self.is_kept[other]:
+                    self._near[row].append(other)
+                    self._associates[other].add(row)
+                    return
+            self._listed[row], self._next[row] = self._searched(row), 0
+            if not len(self._listed[row]):
+                return
 
-    def _searched(self, row: int, near: list[int]) -> int:
-        """Return the nearest kept row that is not listed yet, -1 if there is none."""
-        d = _distances(self._points, row)
-        d[~self.is_kept] = np.inf
-        d[[row, *near]] = np.inf
-        other = int(d.argmin())
-        return other if np.isfinite(d[other]) else -1
+    def _searched(self, row: int) -> np.ndarray:
+        """Return the kept rows that follow the neighbors of a row, nearest first."""
+        rows = np.flatnonzero(self.is_kept)
+        rows = rows[~np.isin(rows, [row, *self._near[row]])]
+        d = _distances(self._points[rows], self._points[row : row + 1])
+        return rows[np.argsort(d, kind="stable")[:_LISTED]]
 
 
 def nearest_others(X: np.ndarray, k: int) -> np.ndarray:
@@ -162,7 +163,6 @@ def _distances_to_enemies(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return out
 
 
-def _distances(points: Rows, row: int) -> np.ndarray:
-    """Return the squared distances of all points to one of them, (l,)."""
-    D = np.empty((len(points), 1))
-    return squared_distances(points, points[row : row + 1], D)[:, 0]
+def _distances(points: Rows, point: Rows) -> np.ndarray:
+    """Return the squared distances of points to a single one, (l,)."""
+    return squared_distances(points, point, np.empty((len(points), 1)))[:, 0]

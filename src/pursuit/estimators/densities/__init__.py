@@ -5,6 +5,7 @@ from .local_density import LocalGaussianDensity
 from .outliers import DensityOutlierDetector
 from .parzen import ManifoldParzen, ParzenWindows
 from .smoothers import KernelCentroidClassifier, NadarayaWatson
+from .sparse import SparseManifoldParzen
 
 __all__ = [
     "DensityClassifier",
@@ -14,4 +15,5 @@ __all__ = [
     "ManifoldParzen",
     "NadarayaWatson",
     "ParzenWindows",
+    "SparseManifoldParzen",
 ]

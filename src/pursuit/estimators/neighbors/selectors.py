@@ -33,7 +33,7 @@ from pursuit.neighbors.prototypes import (
 from pursuit.neighbors.subspaces import class_variance
 
 from ._equal_rows import rows_left_out_together
-from ._settings import USUAL_NUMBER, limited_threads, without_weights
+from ._settings import limited_threads, without_weights
 
 # Rows of which "auto" makes the choice, at most.
 _MOST_ROWS = 10_000
@@ -102,9 +102,10 @@ class PrototypePursuit(PrototypeSelector):
     max_support : int or float, default=0.1
         Number of rows to choose, or their share of the training rows; at least one of
         each class is chosen.
-    n_neighbors : int, default=15
+    n_neighbors : int, default=8
         Number K of prototypes of each class that a judge is measured to. 1 chooses for
-        the nearest-neighbor rule.
+        the nearest-neighbor rule. The classifier may use another number: few judge
+        faster, and choose as well.
     penalty : float or "scale", default="scale"
         Weight decay λ of the hyperplanes, as in `HKNNClassifier`.
     n_candidates : int or None, default=60
@@ -170,7 +171,7 @@ class PrototypePursuit(PrototypeSelector):
         self,
         max_support: int | float = 0.1,
         *,
-        n_neighbors: int = USUAL_NUMBER,
+        n_neighbors: int = 8,
         penalty: Any = "scale",
         n_candidates: int | None = 60,
         subsample: int | float | Auto | None = "auto",

@@ -1,0 +1,650 @@
+"""Pursuit of a mixture of few oriented Gaussians, each on a row, along its neighbors.
+
+The dictionary holds Manifold Parzen's Gaussians of some rows, each with several numbers
+of neighbors. A step adds the Gaussian g, with the share a, that raises
+
+    Σ_i c_i log((1 - a) p(x_i) + a g(x_i))
+
+most; EM then refits the weights of all that were chosen. Rows judge a Gaussian as if it
+had been made without them: where a row is a neighbor, the next one takes its place
+(:mod:`pursuit.densities.downdates`); a row has no say about a Gaussian that stands on
+it, and none at all once that is chosen.
+
+Letters: l points, n features, M candidates, m judges, K neighbors, N Gaussians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pursuit._limits import Limits
+from pursuit._progress import Progress
+
+from ._sparse_loops import best_candidate
+from .downdates import Models, corrected
+from .gaussians import LARGEST_ERROR
+from .local_weights import nearest
+from .oriented_mixtures import OrientedGaussians, log_mixture, oriented
+from .points import Coordinates, DistinctRows, scale
+from .widths import (
+    FARTHEST,
+    LEAST_GAIN,
+    WidthScores,
+    as_table,
+    growth_without_bound,
+    slope_at_the_end,
+    warn_of_degeneracy,
+    winner,
+)
+
+# Numbers of neighbors in the dictionary unless one is given.
+NEIGHBORS = (8, 16, 32, 64)
+# Rows that judge, and rows that are candidates, while widths are compared.
+_JUDGES, _CANDIDATES = 1000, 200
+# EM ends when a mean log-density rises by less than this, or after so many rounds.
+_GAIN, _ROUNDS = 1e-7, 300
+# A candidate that gains less than this, for each unit of weight, ends the path.
+_LEAST = 1e-9
+# Bytes for the computation of a block of candidates.
+_WORKING = 1 << 25
+
+# Weights of the distinct rows that are fitted, and of those that are held out.
+Fold = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MixturePath:
+    """The nested mixtures of one pursuit. ``len(path)`` is the number of Gaussians.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (n_steps,)
+        Training row on which the Gaussian of each step stands.
+    n_neighbors : ndarray of int of shape (n_steps,)
+        Number of neighbors that shaped it.
+    weights : tuple of ndarray
+        At sizes 1, 2, ...: the weights of the Gaussians, which sum to 1.
+    scores : ndarray of shape (n_steps,)
+        Mean log-density of the rows that judge, at each size.
+    held_out : ndarray of shape (n_steps,) or None
+        Mean log-density of held-out rows at each size, if folds chose it.
+    stop_reason : str
+        "max_support", "no gain", "exhausted", or "truncated" for a part of a path.
+    """
+
+    rows: np.ndarray
+    n_neighbors: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    scores: np.ndarray
+    held_out: np.ndarray | None
+    stop_reason: str
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self)} steps, mean log-density "
+            f"{self.scores[0]:.3g} -> {self.scores[-1]:.3g}, stopped: "
+            f"{self.stop_reason})"
+        )
+
+    def truncate(self, size: int) -> MixturePath:
+        """Return the path of the first ``size`` steps."""
+        if not 1 <= size <= len(self):
+            raise ValueError(
+                f"size={size!r} is not on the path, which has the whole sizes 1 to "
+                f"{len(self)}."
+            )
+        return replace(
+            self,
+            rows=self.rows[:size],
+            n_neighbors=self.n_neighbors[:size],
+            weights=self.weights[:size],
+            scores=self.scores[:size],
+            held_out=None if self.held_out is None else self.held_out[:size],
+            stop_reason="truncated" if size < len(self) else self.stop_reason,
+        )
+
+
+# -- the pursuit -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """Candidates, and what the judges say of them.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (M,)
+        Point on which each candidate stands.
+    n_neighbors : ndarray of int of shape (M,)
+    own : ndarray of int of shape (M,)
+        Place of that point among the judges, -1 if it is none.
+    logs : ndarray of shape (M, m)
+        Log-densities of the judges, each left out of the neighborhoods; what a
+        judge says about a Gaussian on itself does not count.
+    counts : ndarray of shape (m,)
+        Weights of the judges.
+    """
+
+    rows: np.ndarray
+    n_neighbors: np.ndarray
+    own: np.ndarray
+    logs: np.ndarray
+    counts: np.ndarray
+
+
+def pursue_mixture(
+    data: Dictionary, size: int, limits: Limits, bar: Progress | None = None
+) -> tuple[MixturePath, list[int]]:
+    """Return the path of at most ``size`` Gaussians, and the candidates chosen."""
+    counts, is_left = data.counts.astype(np.float64), np.ones(len(data.rows), bool)
+    chosen: list[int] = []
+    weights: list[np.ndarray] = []
+    scores: list[float] = []
+    w, log_p = np.ones(0), np.empty(0)
+    reason = "max_support"
+    while len(chosen) < size:
+        if not is_left.any() or (chosen and not counts.any()):
+            reason = "exhausted"
+            break
+        j, share = (
+            _best(data, log_p, counts, is_left, 1.0 / (len(chosen) + 1.0), limits)
+            if chosen
+            else (_first(data), 1.0)
+        )
+        if j < 0:
+            reason = "no gain"
+            break
+        chosen.append(j)
+        is_left[data.rows == data.rows[j]] = False
+        if data.own[j] >= 0:
+            counts[data.own[j]] = 0.0
+        logs = data.logs[chosen]
+        w = refitted(logs, counts, np.append((1.0 - share) * w, share))
+        log_p = log_mixture(logs, w)
+        weights.append(w)
+        scores.append(_mean(log_p, counts))
+        if bar is not None:
+            bar.show(len(chosen), score=scores[-1])
+    path = MixturePath(
+        data.rows[chosen],
+        data.n_neighbors[chosen],
+        tuple(weights),
+        np.array(scores),
+        None,
+        reason,
+    )
+    return path, chosen
+
+
+def _first(data: Dictionary) -> int:
+    """Return the candidate under which the other judges are likeliest."""
+    is_own = np.zeros(len(data.counts), dtype=bool)
+    means = np.empty(len(data.rows))
+    for j, (logs, own) in enumerate(zip(data.logs, data.own, strict=True)):
+        is_own[own] = own >= 0
+        means[j] = _mean(logs, np.where(is_own, 0.0, data.counts))
+        is_own[own] = False
+    return int(means.argmax())
+
+
+def _mean(logs: np.ndarray, counts: np.ndarray) -> float:
+    """Return the mean of the logs that count, -inf if none does."""
+    used = counts > 0
+    if not used.any():
+        return -np.inf
+    return float(counts[used] @ logs[used] / counts[used].sum())
+
+
+def _best(
+    data: Dictionary,
+    log_p: np.ndarray,
+    counts: np.ndarray,
+    is_left: np.ndarray,
+    start: float,
+    limits: Limits,
+) -> tuple[int, float]:
+    """Return the candidate that gains most and its share; -1 if none gains."""
+    n_parts = max(1, min(limits.usable_threads, len(data.rows)))
+    edges = np.linspace(0, len(data.rows), n_parts + 1).astype(int)
+    found: dict[int, tuple[int, float, float]] = {}
+
+    def work(parts: Iterable[int]) -> None:
+        for part in parts:
+            here = slice(edges[part], edges[part + 1])
+            found[part] = best_candidate(
+                data.logs[here], data.own[here], log_p, counts, is_left[here], start
+            )
+
+    limits.deal(work, range(n_parts))
+    part = max(range(n_parts), key=lambda part: (found[part][2], -part))
+    j, share, gain = found[part]
+    if j < 0 or not gain > _LEAST * counts.sum():
+        return -1, 0.0
+    return int(edges[part]) + j, share
+
+
+def refitted(logs: np.ndarray, counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weights (N,) after EM, from log-densities (N, m) of the judges."""
+    used = counts > 0
+    if len(weights) == 1 or not used.any():
+        return weights / weights.sum()
+    logs, counts = logs[:, used], counts[used] / counts[used].sum()
+    top = logs.max(axis=0)
+    top[np.isneginf(top)] = 0.0
+    parts = np.exp(logs - top)
+    score = -np.inf
+    tiny = np.finfo(np.float64).tiny
+    for _ in range(_ROUNDS):
+        p = np.maximum(weights @ parts, tiny)
+        before, score = score, float(counts @ np.log(p))
+        if score - before < _GAIN:
+            break
+        weights = weights * (parts @ (counts / p))
+        weights = weights / weights.sum()
+    return weights
+
+
+# -- the dictionary ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SparseSettings:
+    """Checked parameters of a sparse mixture.
+
+    Attributes
+    ----------
+    max_support : int
+        Length of the path.
+    neighbors : tuple of int, or None
+        Numbers of neighbors; None means `NEIGHBORS`.
+    n_components : int or None
+        Number of directions; None means all.
+    bandwidth : float or None
+        σ, in the units of the data; None means that it is searched.
+    n_candidates : int or None
+        Rows on which Gaussians may stand; None means all.
+    """
+
+    max_support: int
+    neighbors: tuple[int, ...] | None
+    n_components: int | None
+    bandwidth: float | None
+    n_candidates: int | None
+
+    def numbers(self, n_rows: int) -> tuple[int, ...]:
+        """Return the numbers of neighbors for so many different rows."""
+        if self.n_components == 0:
+            return (0,)  # all are round, whatever the neighbors
+        numbers = NEIGHBORS if self.neighbors is None else self.neighbors
+        return tuple(sorted({min(k, n_rows - 1) for k in numbers}))
+
+
+def dictionary_of(
+    X: np.ndarray,
+    counts: np.ndarray,
+    judges: np.ndarray,
+    rows: np.ndarray,
+    settings: SparseSettings,
+    variance: float,
+    limits: Limits,
+) -> Dictionary:
+    """Return the Gaussians on some rows of X, and what the judges say of them."""
+    places = np.full(len(X), -1)
+    places[judges] = np.arange(len(judges))
+    numbers = settings.numbers(len(X))
+    near = nearest(X, min(numbers[-1] + 1, len(X) - 1), limits, rows)
+    logs = np.empty((len(numbers), len(rows), len(judges)))
+    for i, k in enumerate(numbers):
+        E = min(k + 1, len(X) - 1)
+        for here in _blocks(len(rows), E, X.shape[1]):
+            logs[i, here] = _judged(
+                X,
+                rows[here],
+                near[here, :E],
+                judges,
+                places,
+                settings,
+                variance,
+                limits,
+            )
+    return Dictionary(
+        np.tile(rows, len(numbers)),
+        np.repeat(numbers, len(rows)),
+        np.tile(places[rows], len(numbers)),
+        logs.reshape(-1, len(judges)),
+        counts[judges],
+    )
+
+
+def _blocks(n_rows: int, n_near: int, n_features: int) -> list[slice]:
+    """Return slices of centers whose neighborhoods are held at a time."""
+    each = 8 * n_near * (3 * n_features + 4 * n_near)
+    height = max(1, _WORKING // each)
+    return [slice(a, min(a + height, n_rows)) for a in range(0, n_rows, height)]
+
+
+def _judged(
+    X: np.ndarray,
+    rows: np.ndarray,
+    near: np.ndarray,
+    judges: np.ndarray,
+    places: np.ndarray,
+    settings: SparseSettings,
+    variance: float,
+    limits: Limits,
+) -> np.ndarray:
+    """Return the log-densities (c, m) of the judges under Gaussians on some rows."""
+    differences = X[near] - X[rows, None]
+    # All neighbors but the last, which replaces the one that is left out.
+    plain = oriented(X[rows], differences[:, :-1], settings.n_components, variance)
+    logs = plain.log_densities(X[judges], limits)
+    spots = places[near]
+    models = Models((settings.n_components,), np.array([variance]))
+    without = corrected(
+        differences, np.zeros(near.shape), models, spots >= 0, LARGEST_ERROR
+    )[:, :, 0]
+    i, e = np.nonzero(spots >= 0)
+    logs[i, spots[i, e]] = without[i, e]
+    return logs
+
+
+def gaussians_of(
+    X: np.ndarray, path: MixturePath, settings: SparseSettings, variance: float
+) -> OrientedGaussians:
+    """Return the Gaussians of a path, made with all rows of X."""
+    largest = int(path.n_neighbors.max())
+    near = nearest(X, largest, Limits(_WORKING, 1), path.rows)
+    n = X.shape[1]
+    d = min(largest, n)
+    d = d if settings.n_components is None else min(settings.n_components, d)
+    axes, spreads = np.zeros((len(path), d, n)), np.zeros((len(path), d))
+    for i, k in enumerate(path.n_neighbors.tolist()):
+        differences = X[near[i, :k]] - X[path.rows[i]]
+        one = oriented(
+            X[path.rows[i : i + 1]], differences[None], settings.n_components, variance
+        )
+        r = one.axes.shape[1]
+        axes[i, :r], spreads[i, :r] = one.axes[0], one.spreads[0]
+    return OrientedGaussians(X[path.rows], axes, spreads, variance)
+
+
+# -- fitting -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WidthTrial:
+    """A width, and the mean log-density of rows that the Gaussians do not know."""
+
+    bandwidth: float
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMixture:
+    """A fitted mixture of few Gaussians.
+
+    Attributes
+    ----------
+    coordinates : Coordinates
+    gaussians : OrientedGaussians
+        Those of the whole path.
+    path : MixturePath
+    bandwidth : float
+        σ, in the units of the data.
+    size : int
+        How many Gaussians are used.
+    trials : list of dict
+        Widths that a search compared.
+    left_out : ndarray of shape (n_samples,) or None
+        Log-density of each training row without itself at this size; None if it is
+        unknown.
+    """
+
+    coordinates: Coordinates
+    gaussians: OrientedGaussians
+    path: MixturePath
+    bandwidth: float
+    size: int
+    trials: list[dict[str, Any]]
+    left_out: np.ndarray | None
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights at this size."""
+        return self.path.weights[self.size - 1]
+
+    def staged_log_densities(self, X: np.ndarray, limits: Limits) -> list[np.ndarray]:
+        """Return log p at the rows of X for every size, each (m,)."""
+        logs = self.gaussians.log_densities(self.coordinates.inside(X), limits)
+        volume = self.coordinates.log_volume
+        sizes = range(1, len(self.path) + 1)
+        return [log_mixture(logs[:s], self.path.weights[s - 1]) - volume for s in sizes]
+
+    def log_density(self, X: np.ndarray, limits: Limits) -> np.ndarray:
+        """Return log p at the rows of X, (m,)."""
+        Z = self.coordinates.inside(X)
+        logs = self.gaussians[: self.size].log_densities(Z, limits)
+        return log_mixture(logs, self.weights) - self.coordinates.log_volume
+
+    def sample(self, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
+        """Return random points drawn from the mixture, (n_samples, n)."""
+        chosen = rng.choice(self.size, size=n_samples, p=self.weights)
+        return self.coordinates.outside(self.gaussians.sample(chosen, rng))
+
+    def of_rows(self, rows: np.ndarray) -> SparseMixture:
+        """Return the same with its rows as indices of others, of which it had some."""
+        return replace(self, path=replace(self.path, rows=rows[self.path.rows]))
+
+    def truncate(self, size: int) -> SparseMixture:
+        """Return the mixture of the first Gaussians."""
+        path = self.path.truncate(size)
+        left_out = self.left_out if size == self.size else None
+        gaussians = self.gaussians[:size]
+        return replace(
+            self, path=path, gaussians=gaussians, size=size, left_out=left_out
+        )
+
+
+def fit_sparse(
+    points: DistinctRows,
+    settings: SparseSettings,
+    folds: list[Fold],
+    limits: Limits,
+    rng: np.random.RandomState,
+    verbose: int | bool,
+) -> SparseMixture:
+    """Return the mixture; folds, if there are some, choose width and size."""
+    if len(points) < 2:
+        return _single(points, settings)
+    search = _Search(points, settings, folds, limits, rng)
+    sigma, trials = settings.bandwidth, list[dict[str, Any]]()
+    if sigma is None:
+        sigma, trials = search.width(verbose)
+    variance = points.coordinates.width(sigma) ** 2
+    X, everything = points.X, np.arange(len(points))
+    data = search.dictionary(X, points.counts, everything, variance)
+    with Progress(settings.max_support, "Gaussians", verbose, "Gaussian") as bar:
+        path, chosen = pursue_mixture(data, settings.max_support, limits, bar)
+    size = len(path)
+    if folds:
+        curve = search.curve(variance, full=True)[:size]
+        curve = np.pad(curve, (0, size - len(curve)), "edge")
+        volume = points.coordinates.log_volume
+        path, size = replace(path, held_out=curve - volume), 1 + int(curve.argmax())
+    path = replace(path, scores=path.scores - points.coordinates.log_volume)
+    left_out = _left_out(data, chosen[:size], path.weights[size - 1])
+    return SparseMixture(
+        points.coordinates,
+        gaussians_of(X, path, settings, variance),
+        path,
+        sigma,
+        size,
+        trials,
+        points.of_training_rows(left_out - points.coordinates.log_volume),
+    )
+
+
+def _single(points: DistinctRows, settings: SparseSettings) -> SparseMixture:
+    """Return the round Gaussian on a single row."""
+    unit, n = points.coordinates.unit, points.X.shape[1]
+    sigma = unit if settings.bandwidth is None else settings.bandwidth
+    path = MixturePath(
+        np.zeros(1, dtype=np.intp),
+        np.zeros(1, dtype=np.intp),
+        (np.ones(1),),
+        np.array([-np.inf]),
+        None,
+        "exhausted",
+    )
+    variance = points.coordinates.width(sigma) ** 2
+    one = OrientedGaussians(points.X, np.zeros((1, 0, n)), np.zeros((1, 0)), variance)
+    left_out = points.of_training_rows(np.array([-np.inf]))
+    return SparseMixture(points.coordinates, one, path, sigma, 1, [], left_out)
+
+
+def _left_out(data: Dictionary, chosen: list[int], weights: np.ndarray) -> np.ndarray:
+    """Return log p of each judge without the Gaussian on itself, (m,).
+
+    The others share its weight.
+    """
+    logs = data.logs[chosen].copy()
+    own = data.own[chosen]
+    logs[np.arange(len(chosen)), own] = -np.inf
+    rest = np.ones(len(data.counts))
+    rest[own] -= weights
+    out = np.full(len(rest), -np.inf)
+    is_left = rest > 0
+    out[is_left] = log_mixture(logs[:, is_left], weights) - np.log(rest[is_left])
+    return out
+
+
+class _Search:
+    """Fits on parts of the rows, for the choice of a width and of a size."""
+
+    def __init__(
+        self,
+        points: DistinctRows,
+        settings: SparseSettings,
+        folds: list[Fold],
+        limits: Limits,
+        rng: np.random.RandomState,
+    ) -> None:
+        self._points, self._settings, self._limits = points, settings, limits
+        self._folds = folds
+        # One order of the rows, of which draws take the first.
+        self._order = rng.permutation(len(points))
+
+    def _first(self, rows: np.ndarray, n: int | None) -> np.ndarray:
+        """Return n of some rows, those that come first in the order, sorted."""
+        if n is None or n >= len(rows):
+            return rows
+        is_some = np.zeros(len(self._order), dtype=bool)
+        is_some[rows] = True
+        return np.sort(self._order[is_some[self._order]][:n])
+
+    def dictionary(
+        self,
+        X: np.ndarray,
+        counts: np.ndarray,
+        rows: np.ndarray,
+        variance: float,
+        full: bool = True,
+    ) -> Dictionary:
+        """Return the dictionary of some rows, of which X and counts are."""
+        n_candidates = self._settings.n_candidates
+        judges = rows
+        if not full:
+            judges = self._first(rows, _JUDGES)
+            n_candidates = min(n_candidates or _CANDIDATES, _CANDIDATES)
+        place = np.searchsorted(rows, self._first(rows, n_candidates))
+        return dictionary_of(
+            X,
+            counts,
+            np.searchsorted(rows, judges),
+            place,
+            self._settings,
+            variance,
+            self._limits,
+        )
+
+    def curve(
+        self, variance: float, full: bool, X: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the mean log-density of held-out rows at sizes 1, 2, ..."""
+        X = self._points.X if X is None else X
+        size, curves = self._settings.max_support, []
+        for fitted, tested in self._folds:
+            rows, rest = np.flatnonzero(fitted > 0), np.flatnonzero(tested > 0)
+            if not full:
+                rest = self._first(rest, _JUDGES)
+            data = self.dictionary(X[rows], fitted[rows], rows, variance, full)
+            path, _ = pursue_mixture(data, size, self._limits)
+            logs = gaussians_of(X[rows], path, self._settings, variance).log_densities(
+                X[rest], self._limits
+            )
+            means = [
+                _mean(log_mixture(logs[: len(w)], w), tested[rest])
+                for w in path.weights
+            ]
+            curves.append(np.pad(means, (0, size - len(means)), "edge"))
+        return np.mean(curves, axis=0)
+
+    def _score(self, width: float, X: np.ndarray) -> float:
+        """Return how likely rows are that the Gaussians do not know."""
+        if self._folds:
+            return float(self.curve(width**2, False, X).max())
+        everything = np.arange(len(X))
+        data = self.dictionary(X, self._points.counts, everything, width**2, False)
+        path, _ = pursue_mixture(data, self._settings.max_support, self._limits)
+        return float(path.scores.max())
+
+    def width(self, verbose: int | bool) -> tuple[float, list[dict[str, Any]]]:
+        """Return σ, in the units of the data, and what was compared.
+
+        Octaves from the typical distance of a nearest neighbor on, as far as each
+        gains on the one before, then halves of them around the best.
+        """
+        points = self._points
+        X = points.varying
+        base, _ = scale(X, points.some_rows())
+        curve: WidthScores = []
+        with Progress(None, "bandwidth", verbose, "value") as bar:
+
+            def score(octave: float) -> float:
+                width = base * 2.0**octave
+                curve.append((width, self._score(width, X)))
+                bar.show(len(curve), score=curve[-1][1])
+                return curve[-1][1]
+
+            _climb(score)
+        widths, scores = np.array(curve).T
+        growth = growth_without_bound(curve, [curve])
+        warn_of_degeneracy(growth, slope_at_the_end(curve), points.is_constant)
+        best = winner(widths, scores, growth)
+        trials = [WidthTrial(float(w), float(s)) for w, s in curve]
+        n_constant = int(points.is_constant.sum())
+        table = as_table(trials, points.coordinates, n_constant)
+        return float(widths[best]) * points.coordinates.unit, table
+
+
+def _climb(score: Callable[[float], float]) -> None:
+    """Score octaves in both directions while they gain, then halves at the top."""
+    start = score(0.0)
+    tops = {0.0: start}
+    for direction in (-1.0, 1.0):
+        last = start
+        for k in range(1, FARTHEST + 1):
+            tops[direction * k] = score(direction * k)
+            if not tops[direction * k] > last + LEAST_GAIN:
+                break
+            last = tops[direction * k]
+    best = max(tops, key=lambda octave: (tops[octave], octave))
+    for half in (-0.5, 0.5):
+        score(best + half)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -53,7 +54,11 @@ def held_out_parts(
         return folds if len(folds) > 1 else []
     users = _GivenFolds("n_folds", n_folds, "fit(X, y, groups=...), or ", _NOTHING)
     if sample.is_within_groups:
-        masks = users.masks(sample.X, y, weight, sample.groups, is_class)
+        with warnings.catch_warnings():
+            # One that does not look at groups may yet keep them whole.
+            warnings.filterwarnings("ignore", "The groups parameter is ignored")
+            data = sample.X, sample.Y[0], weight
+            masks = users.masks(*data, sample.groups, is_class)
         _check_whole(masks, sample, n_folds)
         return masks
     return users.masks(sample.X, y, weight, groups, is_class)

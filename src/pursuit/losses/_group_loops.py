@@ -130,8 +130,11 @@ def _sum_below(tree, level, out, i):
 
 
 @compiled
-def look_at_lists(f, w, starts, lower, value, slope, bend):
-    """Write -log of the share of exp(f_i) in its sum with those of lower grades."""
+def look_at_lists(f, w, starts, lower, value, slope, bend, above):
+    """Write -log of the share of exp(f_i) in its sum with those of lower grades.
+
+    ``above`` is ``bend`` without what copies of a row share, which a weight adds to it.
+    """
     e, low, none = np.empty(len(f)), np.empty(len(f)), np.zeros(len(f))
     for g in range(len(starts) - 1):
         first, last = starts[g], starts[g + 1]
@@ -143,8 +146,8 @@ def look_at_lists(f, w, starts, lower, value, slope, bend):
             for i in range(start, stop):
                 value[i] += math.log1p(low[i] / e[i])
                 slope[i] += e[i] * once - low[i] / (e[i] + low[i])
-                own = e[i] * low[i] / (e[i] + low[i]) ** 2
-                bend[i] += own + e[i] * once - w[i] * e[i] * e[i] * twice
+                above[i] += e[i] * low[i] / (e[i] + low[i]) ** 2 + e[i] * once
+                bend[i] += above[i] - w[i] * e[i] * e[i] * twice
             for i in range(start, stop):
                 once += w[i] / (e[i] + low[i])
                 twice += w[i] / (e[i] + low[i]) ** 2

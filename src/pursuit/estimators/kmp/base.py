@@ -224,6 +224,7 @@ class BaseKMP(
             self.support_vectors_,
             self.dual_coef_.T,
             sample.weight[rows],
+            sample.groups[rows] if sample.is_within_groups else None,
         )
 
     def _settings(self) -> Settings:

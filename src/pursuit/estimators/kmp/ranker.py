@@ -182,8 +182,9 @@ class KMPRanker(BaseKMP):
     metric_ : ndarray of shape (n_features,) or (n_features, n_features), or None
         Metric in which the kernel sees distances; None if rows are taken as they are.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in how much the model varies: the mean squared derivative
-        times the feature's variance. Not for functions without gradients.
+        Share of each feature in how much the model varies within groups: the mean
+        squared derivative times the feature's variance around the means of the groups.
+        Not for functions without gradients.
     loss_ : Loss
         Loss that was minimized.
     gamma_ : float or None

@@ -286,7 +286,7 @@ def _compare_within_groups(atoms: Atoms, problem: Problem) -> None:
 
     Folds keep groups whole, so that all of them share these atoms.
     """
-    if problem.is_within_groups:
+    if problem.groups is not None and problem.is_within_groups:
         weight = problem.weight + problem.held_out
         atoms.change(partial(center_rows, groups=problem.groups, weight=weight))
 

@@ -13,6 +13,7 @@ PLAINEST_FIRST = (
     "learned_metric",
     "quantiles",
     "losses",
+    "ranking",
     "far_cluster",
     "semi_parametric",
     "two_scales",

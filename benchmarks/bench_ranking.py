@@ -33,9 +33,19 @@ from pursuit import KMPRanker, KMPRegressor, datasets
 from pursuit.ranking import ndcg, pairwise_accuracy
 
 TABLES = (
-    "ailerons airfoil bike concrete elevators house8L kin8nm parkinsons pol puma8nh "
-    "skillcraft stock"
-).split()
+    "ailerons",
+    "airfoil",
+    "bike",
+    "concrete",
+    "elevators",
+    "house8L",
+    "kin8nm",
+    "parkinsons",
+    "pol",
+    "puma8nh",
+    "skillcraft",
+    "stock",
+)
 SIZE, MOST_GROUPS, N_FOLDS = 20, 50, 5
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
 

@@ -15,6 +15,7 @@ PLAINEST_FIRST = (
     "calibration",
     "quantiles",
     "losses",
+    "ranking",
     "far_cluster",
     "semi_parametric",
     "two_scales",

@@ -133,6 +133,8 @@ def joined_halves(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def digests_of_sets(digests: np.ndarray, sets: np.ndarray) -> np.ndarray:
     """Return a pseudo-random number for each set of rows, by their distinct contents.
 
+    The leading half depends on the leading halves of the digests only.
+
     Parameters
     ----------
     digests : ndarray of uint64 of shape (n,)
@@ -144,9 +146,10 @@ def digests_of_sets(digests: np.ndarray, sets: np.ndarray) -> np.ndarray:
     digests, sets = digests[order], sets[order]
     is_new = np.ones(len(sets), dtype=bool)
     is_new[1:] = (digests[1:] != digests[:-1]) | (sets[1:] != sets[:-1])
-    totals = np.zeros(sets.max(initial=-1) + 1, dtype=np.uint64)
-    np.add.at(totals, sets[is_new], mixed(digests[is_new]))
-    return totals
+    rough, exact = np.zeros((2, sets.max(initial=-1) + 1), dtype=np.uint64)
+    np.add.at(rough, sets[is_new], mixed(digests[is_new] >> np.uint64(32)))
+    np.add.at(exact, sets[is_new], mixed(digests[is_new]))
+    return joined_halves(rough, exact)
 
 
 def exact_digests(X: Any, rows: np.ndarray) -> np.ndarray:

@@ -80,15 +80,20 @@ def root_of(products: np.ndarray) -> np.ndarray:
 
 
 def importances(
-    kernel: Kernel, X: Any, points: Any, coef: np.ndarray, weight: np.ndarray
+    kernel: Kernel,
+    X: Any,
+    points: Any,
+    coef: np.ndarray,
+    weight: np.ndarray,
+    groups: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the share of each column in how much an expansion varies, (d,).
 
     That is the mean squared derivative along the column times its variance. They sum up
     to 1, or are all 0 if the expansion is constant. Parameters are those of
-    :func:`average_products`.
+    :func:`average_products` and :func:`column_scales`.
     """
-    scales = column_scales(X, weight)
+    scales = column_scales(X, weight, groups)
     with np.errstate(divide="ignore"):
         deviations = np.where(scales > 0, 1.0 / scales, 0.0)
     squares = average_products(kernel, X, points, coef, weight, is_full=False)
@@ -101,13 +106,17 @@ def importances(
     return np.asarray(shares / shares.sum())
 
 
-def column_scales(X: Any, weight: np.ndarray) -> np.ndarray:
+def column_scales(
+    X: Any, weight: np.ndarray, groups: np.ndarray | None = None
+) -> np.ndarray:
     """Return 1 over the weighted standard deviation of each column, 0 for constants.
 
     Parameters
     ----------
     X : array or CSR of shape (l, d)
     weight : ndarray of shape (l,)
+    groups : ndarray of int of shape (l,), optional
+        Groups of rows around whose means the columns are taken.
     """
     used = np.flatnonzero(weight > 0)
     share = weight[used] / weight[used].sum()
@@ -117,17 +126,35 @@ def column_scales(X: Any, weight: np.ndarray) -> np.ndarray:
     if sparse.issparse(X):
         Z = sparse.csr_array(X[used])
         Z = Z @ sparse.diags_array(1.0 / unit)
-        mean = share @ Z
-        variance = share @ Z.multiply(Z) - mean**2
+        variance = share @ Z.multiply(Z)
+        if groups is None:
+            variance -= (share @ Z) ** 2
+        else:
+            averages, totals = _averages(groups[used], share)
+            means = averages @ Z
+            variance -= totals @ means.multiply(means)
     else:
         Z = X[used] / unit
-        Z -= share @ Z
+        if groups is None:
+            Z -= share @ Z
+        else:
+            Z -= (_averages(groups[used], share)[0] @ Z)[groups[used]]
         variance = share @ (Z * Z)
     deviation = np.sqrt(np.maximum(variance, 0.0))
     is_constant = deviation <= _CONSTANT
     scale = np.where(is_constant, 1.0, deviation)
     with np.errstate(over="ignore"):
         return np.where(is_constant, 0.0, np.minimum(1.0 / scale / unit, _LARGEST))
+
+
+def _averages(
+    groups: np.ndarray, share: np.ndarray
+) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return what averages rows in each group, (G, n), and the shares of the groups."""
+    totals = np.bincount(groups, weights=share)
+    parts = share / totals[groups]
+    places = groups, np.arange(len(groups))
+    return sparse.csr_array((parts, places), shape=(len(totals), len(groups))), totals
 
 
 def _largest(X: Any, rows: np.ndarray) -> np.ndarray:

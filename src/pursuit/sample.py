@@ -191,7 +191,7 @@ class Sample:
 
         In ranking, the sizes of the groups.
         """
-        if self.is_within_groups:
+        if self.groups is not None and self.is_within_groups:
             return np.bincount(self.groups, weights=self.counts)[self.groups]
         if self.codes is not None:
             return self.codes.astype(np.float64)
@@ -242,7 +242,7 @@ class Sample:
 
         In ranking, those of groups of which all rows have.
         """
-        if not self.is_within_groups:
+        if self.groups is None or not self.is_within_groups:
             return self.priority >= first
         low = self.groups[(self.priority >= 0) & (self.priority < first)]
         return (self.priority >= 0) & ~np.isin(self.groups, low)
@@ -295,7 +295,7 @@ class Sample:
 
     def _compared(self) -> Sample:
         """Return the sample with targets around their means in each group."""
-        if not self.is_within_groups:
+        if self.groups is None or not self.is_within_groups:
             return self
         return replace(self, Y=centered(self.Y, self.groups, self.weight))
 

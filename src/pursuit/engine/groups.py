@@ -1,11 +1,11 @@
-"""Values within groups of rows, of which only differences count.
+r"""Values within groups of rows, of which only differences count.
 
 A loss of pairs, or of lists, does not change if a number is added to all values of a
 group. Under the squared loss of all pairs of a group of total weight W,
 
 .. math::
 
-    \\frac{1}{W} \\sum_{i < j} w_i w_j (r_i - r_j)^2 = \\sum_i w_i (r_i - \\bar r)^2,
+    \frac{1}{W} \sum_{i < j} w_i w_j (r_i - r_j)^2 = \sum_i w_i (r_i - \bar r)^2,
 
 so that atoms and targets around their means in each group make it least squares.
 """

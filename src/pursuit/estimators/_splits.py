@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -52,18 +53,24 @@ def held_out_parts(
         folds = make_folds(*data, n_folds, *how)
         return folds if len(folds) > 1 else []
     users = _GivenFolds("n_folds", n_folds, "fit(X, y, groups=...), or ", _NOTHING)
-    if sample.is_within_groups:
-        masks = users.masks(sample.X, y, weight, sample.groups, is_class)
-        _check_whole(masks, sample, n_folds)
+    if sample.groups is not None and sample.is_within_groups:
+        with warnings.catch_warnings():
+            # One that does not look at groups may yet keep them whole.
+            warnings.filterwarnings("ignore", "The groups parameter is ignored")
+            data = sample.X, sample.Y[0], weight
+            masks = users.masks(*data, sample.groups, is_class)
+        _check_whole(masks, sample.groups, weight, n_folds)
         return masks
     return users.masks(sample.X, y, weight, groups, is_class)
 
 
-def _check_whole(masks: list[np.ndarray], sample: Sample, n_folds: Any) -> None:
+def _check_whole(
+    masks: list[np.ndarray], groups: np.ndarray, weight: np.ndarray, n_folds: Any
+) -> None:
     """Raise a ValueError if a fold divides a group that is to be ranked."""
-    used = sample.weight > 0
+    used = weight > 0
     for mask in masks:
-        sides = np.unique(np.stack([sample.groups[used], mask[used]]), axis=1)
+        sides = np.unique(np.stack([groups[used], mask[used]]), axis=1)
         if len(np.unique(sides[0])) < sides.shape[1]:
             raise ValueError(
                 f"n_folds={_short(n_folds)} divides groups, whose rows are to be "

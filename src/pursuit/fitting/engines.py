@@ -21,9 +21,9 @@ import numpy as np
 
 from pursuit._limits import amount
 from pursuit.engine.atoms import Atoms
-from pursuit.engine.groups import center_rows
 from pursuit.engine.gram import Gram, OwnGrams, SharedGram
 from pursuit.engine.gram_pursuit import LEAST_RIDGE, LEAST_TRIAL_RIDGE, GramPursuit
+from pursuit.engine.groups import center_rows
 from pursuit.engine.loss_pursuit import LossPursuit
 from pursuit.engine.moments import MomentPursuit, Moments
 from pursuit.engine.problem import Problem, Steps
@@ -282,11 +282,11 @@ def _suits_moments(problem: Problem, n_atoms: int) -> bool:
 
 
 def _compare_within_groups(atoms: Atoms, problem: Problem) -> None:
-    """Take from atoms what all rows of a group have in common, where nothing else counts.
+    """Take from atoms what rows of a group have in common, where it does not count.
 
     Folds keep groups whole, so that all of them share these atoms.
     """
-    if problem.is_within_groups:
+    if problem.groups is not None and problem.is_within_groups:
         weight = problem.weight + problem.held_out
         atoms.change(partial(center_rows, groups=problem.groups, weight=weight))
 

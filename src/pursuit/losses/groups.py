@@ -1,4 +1,4 @@
-r"""Losses for ranking: they compare the rows of a group, such as the answers to a query.
+r"""Losses for ranking: they compare the rows of a group, such as answers to a query.
 
 With grades y, larger is better, and predictions f, a loss of pairs is
 
@@ -100,7 +100,7 @@ class GroupLoss(Loss):
         return loss
 
     def _look(self, f: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return values, slopes and curvatures of the sorted rows."""
+        """Return values, slopes, curvatures of the sorted rows, and maybe `weights`."""
         raise NotImplementedError(f"{type(self).__name__} does not define _look(f).")
 
     def _bent(self, f: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -126,6 +126,13 @@ class GroupLoss(Loss):
     def curvature(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the diagonal second derivatives, divided by the weights."""
         return self._at(f)[2]
+
+    def weights(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the curvature of the parabola by which pre-fitting models the loss.
+
+        It is the same for a row of weight 2 as for two copies.
+        """
+        return self._at(f)[-1]
 
     def bent(self, y: np.ndarray, f: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return all second derivatives times v, divided by the weights."""
@@ -163,8 +170,8 @@ class PairwiseLogistic(GroupLoss):
 class PairwiseSquaredHinge(GroupLoss):
     """Squared hinge loss of pairs, ``max(0, 1 - (f_i - f_j))**2`` where ``y_i > y_j``.
 
-    That of a ranking SVM with squared slacks. Where a pair is closer than the margin, it
-    is a polynomial, whose sums over pairs are those of powers over windows of the
+    That of a ranking SVM with squared slacks. Where a pair is closer than the margin,
+    it is a polynomial, whose sums over pairs are those of powers over windows of the
     sorted predictions: no pair is formed, O(m log m) for a group of m rows.
 
     References
@@ -216,7 +223,7 @@ class PlackettLuce(GroupLoss):
     """
 
     def _look(self, f: np.ndarray) -> tuple[np.ndarray, ...]:
-        rows, out = self._rows, np.zeros((3, len(f)))
+        rows, out = self._rows, np.zeros((4, len(f)))
         loops.look_at_lists(f, rows.weight, rows.starts, rows.lower, *out)
         return tuple(out)
 

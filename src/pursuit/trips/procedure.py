@@ -6,7 +6,7 @@ rows that have these stand for all rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -178,6 +178,9 @@ class _SummedAtoms(Atoms):
         super().__init__(len(products.atoms), 2, None)
 
     def values(self, index: np.ndarray) -> np.ndarray:
+        raise NotImplementedError("Sums over rows do not tell values on them.")
+
+    def change(self, change: Callable[[np.ndarray], None]) -> None:
         raise NotImplementedError("Sums over rows do not tell values on them.")
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:

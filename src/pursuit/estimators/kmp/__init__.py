@@ -1,6 +1,7 @@
 """Kernel matching pursuit.
 
-regressor.py, classifier.py, ranker.py   the estimators: what `fit` and `predict` do with y
+regressor.py, classifier.py, ranker.py   the estimators: what `fit` and `predict` do
+               with y
 base.py        what all share: the fit, sizes, values
 settings.py    parameters, checked and resolved
 planning.py    settings and data into the plan of a fit

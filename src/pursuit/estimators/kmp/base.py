@@ -24,6 +24,7 @@ from pursuit._words import (
     MethodWord,
     MetricWord,
     NumberLoss,
+    RankingLoss,
     SelectionWord,
     WidthRule,
 )
@@ -33,7 +34,7 @@ from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import validate_data
 from pursuit.expansions import values_of
 from pursuit.fitting import REASONS, Fit, fit
-from pursuit.fitting.plan import Plan
+from pursuit.fitting.plan import Plan, Score
 from pursuit.fitting.timing import rows_in_time, sample_in_time, without_unused
 from pursuit.functions import Functions
 from pursuit.gradients import column_scales, importances
@@ -86,7 +87,7 @@ class BaseKMP(
         gamma: float | WidthRule | Literal["cv"] = "cv",
         metric: MetricWord | Auto | Metric | list[Any] | np.ndarray | None = "auto",
         dictionary: Any = None,
-        loss: ClassLoss | NumberLoss | Auto | Loss = "auto",
+        loss: ClassLoss | NumberLoss | RankingLoss | Auto | Loss = "auto",
         max_support: int | float | None = None,
         method: MethodWord | Method = "pre-fitting",
         selection: SelectionWord | Selection | None = "cv",
@@ -218,12 +219,16 @@ class BaseKMP(
         rows = np.flatnonzero(
             (sample.priority >= 0) & (sample.priority < IMPORTANCE_ROWS)
         )
+        groups = None
+        if sample.groups is not None and sample.is_within_groups:
+            groups = sample.groups[rows]
         return importances(
             kernel,
             sample.X[rows],
             self.support_vectors_,
             self.dual_coef_.T,
             sample.weight[rows],
+            groups,
         )
 
     def _settings(self) -> Settings:
@@ -289,7 +294,7 @@ class BaseKMP(
         outputs: Outputs,
         y: np.ndarray,
         is_shared: bool,
-    ) -> HeldOutScore | None:
+    ) -> Score | None:
         """Return the score of held-out rows if there is one, None for the loss."""
         scoring = settings.selection.scoring
         if scoring is None:

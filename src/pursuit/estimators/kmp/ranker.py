@@ -182,8 +182,9 @@ class KMPRanker(BaseKMP):
     metric_ : ndarray of shape (n_features,) or (n_features, n_features), or None
         Metric in which the kernel sees distances; None if rows are taken as they are.
     feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in how much the model varies: the mean squared derivative
-        times the feature's variance. Not for functions without gradients.
+        Share of each feature in how much the model varies within groups: the mean
+        squared derivative times the feature's variance around the means of the groups.
+        Not for functions without gradients.
     loss_ : Loss
         Loss that was minimized.
     gamma_ : float or None
@@ -361,7 +362,7 @@ class KMPRanker(BaseKMP):
         """Keep nothing: errors of single rows have no meaning here."""
         self._folds: list[FoldPath] = []
 
-    def continue_fit(
+    def continue_fit(  # type: ignore[override]
         self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None
     ) -> Self:
         """Go on from the fitted model: more steps, with its kernel and ridge.
@@ -398,7 +399,8 @@ class KMPRanker(BaseKMP):
         scores : ndarray of shape (n_samples,)
             Scores, of which only differences within a group mean anything.
         """
-        return self._outputs.predict(self._values(X))
+        values = self._values(X)
+        return self._outputs.predict(values)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the scores of the models of sizes 1, 2, ... on the path.
@@ -436,7 +438,7 @@ class KMPRanker(BaseKMP):
         check_is_fitted(self, "dual_coef_")
         return ndcg(as_numbers(y), self.predict(X), groups)
 
-    def staged_score(  # type: ignore[override]
+    def staged_score(
         self, X: Any, y: Any, groups: Any = None, *, scoring: Any = None
     ) -> Iterator[float]:
         """Yield the scores of the models of sizes 1, 2, ... on the path.

@@ -45,9 +45,9 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        Fitted `KMPClassifier`, `KMPRanker`, `KMPRegressor`, `SparseKernelPCA` or `LearnedMetric`; a
-        pipeline of these and of scikit-learn's preprocessing, or of other steps that
-        skl2onnx knows; or a search that refitted one.
+        Fitted `KMPClassifier`, `KMPRanker`, `KMPRegressor`, `SparseKernelPCA` or
+        `LearnedMetric`; a pipeline of these and of scikit-learn's preprocessing, or of
+        other steps that skl2onnx knows; or a search that refitted one.
     path : path, optional
         File to write, such as "model.onnx".
     dtype : {"float64", "float32"}, default="float64"
@@ -159,8 +159,8 @@ def _check_supported(model: Any) -> None:
         if is_ours and not hasattr(part, "onnx_converter"):
             raise UnsupportedError(
                 f"{type(part).__name__} cannot be written as ONNX: KMPClassifier, "
-                "KMPRanker, KMPRegressor, SparseKernelPCA and LearnedMetric can, and pipelines of "
-                "them. Save it with model.save(path) instead."
+                "KMPRanker, KMPRegressor, SparseKernelPCA and LearnedMetric can, and "
+                "pipelines of them. Save it with model.save(path) instead."
             )
 
 

@@ -288,7 +288,8 @@ def _kernels_to_compare(plan: Plan, best: Round) -> list[_Candidate]:
     at = alphas.index(best.alpha)
     if not plan.template.loss.is_squared_distance or plan.template.loss.has_closed_form:
         # More rows and functions need smaller ridges.
-        near = tuple(alphas[max(0, at - 2) : at + 2])
+        lower = 2 if best.n_rows is None else 1
+        near = tuple(alphas[max(0, at - lower) : at + 2])
         return [_Candidate(best.family, best.octave, near)]
     beside = tuple(alphas[max(0, at - 1) :: 2][:2])
     wide, narrow = (_Candidate(best.family, best.octave + o, beside) for o in (-2, 0))

@@ -7,8 +7,8 @@ gradients give the next metric.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -103,8 +103,8 @@ class Round:
         The round whose models gave the metrics.
     factor : ndarray or None
         Metric for a model of all rows, once it is known.
-    labels : dict
-        What else tells it from others.
+    n_rows : int or None
+        On how many rows a round was repeated, None for the first ones.
     """
 
     family: int
@@ -119,7 +119,7 @@ class Round:
     models: list[Model]
     before: Round | None
     factor: np.ndarray | None = None
-    labels: Mapping[str, Any] = field(default_factory=dict)
+    n_rows: int | None = None
 
     @property
     def error(self) -> float:
@@ -135,12 +135,13 @@ class Round:
         """Return the record of this round for users."""
         kernel = self.models[0].kernel
         kernel = kernel.kernel if isinstance(kernel, InMetric) else kernel
-        labels = {
+        labels: dict[str, Any] = {
             "kernel": type(kernel).__name__,
             "metric": self.shape,
             "round": self.number,
-            **self.labels,
         }
+        if self.n_rows is not None:
+            labels["n_rows"] = self.n_rows
         gamma = getattr(kernel, "gamma", None)
         return Trial(0, gamma, self.alpha, [self.curve], labels=labels)
 

@@ -93,7 +93,7 @@ def _round(
     """Return a round whose width and ridge are looked for from those of another."""
     r = arena.round(start.family, shape, factors, start)
     # The only fold has most rows: its metric serves the model.
-    return replace(r, factor=factors[0], n_rows=arena.plan.sample.n_distinct)
+    return replace(r, factor=factors[0], n_rows=len(arena.plan.sample))
 
 
 def _shapes(learning: Learning, family: int) -> list[str]:

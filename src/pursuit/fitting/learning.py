@@ -68,7 +68,7 @@ def learn(plan: Plan) -> Plan:
                 # The kernel to begin with serves.
                 return replace(plan, learning=None, is_cut_short=True)
             more: list[Round] = []
-            larger = _arena_of_more(plan, arena) if is_shared else None
+            larger = _arena_of_more(plan) if is_shared else None
             if larger is not None and not is_cut_short:
                 eligible = _eligible(rounds, plan.learning)
                 again = further(larger, plan.learning, arena, eligible)
@@ -225,13 +225,13 @@ def _n_to_learn(priorities: np.ndarray) -> int:
     return n if n <= _FEW_MORE * LEARNING_ROWS else LEARNING_ROWS
 
 
-def _arena_of_more(plan: Plan, arena: Arena) -> Arena | None:
+def _arena_of_more(plan: Plan) -> Arena | None:
     """Return an arena of more rows, without those to be held out later."""
     assert plan.learning is not None
     priorities = _open_priorities(plan)
+    learned_from = _n_to_learn(priorities)
     if not plan.holds_out_of_model:
         priorities = priorities[: len(priorities) - _n_held_out(plan.sample)]
-    learned_from = arena.plan.sample.n_distinct
     return arena_of_more(plan, plan.learning, learned_from, priorities)
 
 

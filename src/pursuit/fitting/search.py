@@ -257,7 +257,7 @@ def _narrowed_search(plan: Plan, small: Plan) -> tuple[list[Trial], list[Trial],
     more, is_cut_short = search(replace(plan, grid=replace(plan.grid, pairs=pairs)))
     if not more:
         return [], trials, True
-    labels = {"n_rows": small.sample.n_distinct}
+    labels = {"n_rows": len(small.sample)}
     before = [replace(trial.reduced(), labels=labels) for trial in trials]
     return before, more, is_cut_short
 

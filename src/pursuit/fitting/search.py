@@ -9,6 +9,7 @@ because nothing shows the direction.
 
 On large data, widths and ridges are compared on a subsample of rows, candidates and
 folds. The plan's rows, candidates and folds then choose the size and fit the model.
+Of several learned kernels only the best two of a small part are compared on all rows.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from pursuit import (
 )
 from pursuit.dictionaries import ManyWidths, OneKernel
 from pursuit.estimators.kmp.planning import make_plan
-from pursuit.fitting import learning, rounds
+from pursuit.fitting import further, learning, rounds, search
 from pursuit.fitting.curves import Curve
 from pursuit.gradients import average_products, column_scales, root_of
 from pursuit.inspection import ImportancesDisplay
@@ -235,12 +235,121 @@ def test_no_row_is_learned_from_and_held_out_on_large_data(rng, monkeypatch, sel
     plan = plan_of(model, X, y)
     part, is_shared = learning._part_to_learn(plan)
     assert is_shared
+    larger = learning._arena_of_more(plan)
+    assert larger is not None
     learned = learning.learn(plan)
-    seen = {tuple(row) for row in part.sample.X}
+    first, seen = (
+        {tuple(row) for row in rows} for rows in (part.sample.X, larger.plan.sample.X)
+    )
+    assert len(first) == 60
+    assert len(seen) == 160
+    assert first < seen
+    (judging,) = larger.plan.folds.parts
+    judges = larger.plan.sample.X[judging > 0]
+    assert len(judges) == 40
+    assert not any(tuple(row) in first for row in judges)
     (held,) = learned.folds.parts
     assert 0 < np.count_nonzero(held > 0) <= 40
     assert not any(tuple(row) in seen for row in X[held > 0])
     assert model.fit(X, y).score(X, y) > 0.9
+
+
+@pytest.fixture
+def few_rows_to_learn_from(monkeypatch):
+    monkeypatch.setattr(learning, "LEARNING_ROWS", 60)
+    monkeypatch.setattr(learning, "LEARNING_ATOMS", 30)
+
+
+@pytest.fixture
+def many_rows(rng):
+    X = rng.normal(size=(400, 4))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2
+
+
+def test_the_best_rounds_are_repeated_on_more_rows(few_rows_to_learn_from, many_rows):
+    model = KMPRegressor(metric="diagonal").fit(*many_rows)
+    tried = [trial for trial in model.search_ if "round" in trial]
+    first = [trial for trial in tried if "n_rows" not in trial]
+    again = tried[len(first) :]
+    assert {trial["n_rows"] for trial in again} == {320}
+    # The metric of the best family and shape goes on from where it was.
+    start, *others = again
+    assert start["round"] > 0
+    at = (start["kernel"], start["metric"], start["round"])
+    assert at in [(trial["kernel"], trial["metric"], trial["round"]) for trial in first]
+    assert others
+    assert {trial["metric"] for trial in others} <= {None, "diagonal"}
+    assert model.feature_importances_[:2].sum() > 0.95
+
+
+def test_half_as_many_more_rows_are_not_worth_another_look(rng, few_rows_to_learn_from):
+    X = rng.normal(size=(140, 3))
+    model = KMPRegressor().fit(X, X[:, 0] ** 2)
+    assert not any("n_rows" in trial for trial in model.search_)
+
+
+def test_an_interrupt_on_more_rows_leaves_the_first_rounds(
+    few_rows_to_learn_from, many_rows, monkeypatch
+):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(further, "_round", interrupted)
+    with pytest.warns(UserWarning, match="search for a kernel was interrupted"):
+        model = KMPRegressor().fit(*many_rows)
+    assert model.stop_reason_.startswith("interrupted")
+    assert model.score(*many_rows) > 0.8
+
+
+@pytest.fixture
+def three_classes(few_rows_to_learn_from, many_rows, monkeypatch):
+    monkeypatch.setattr(search, "ROWS_TO_NARROW", 150)
+    monkeypatch.setattr(search, "ATOMS_TO_NARROW", 40)
+    X, y = many_rows
+    return X, np.digitize(y, [0.0, 1.5])
+
+
+def test_many_rows_compare_two_of_the_kernels_of_several_classes(three_classes):
+    X, classes = three_classes
+    model = KMPClassifier(max_support=40).fit(X, classes)
+    tried = [trial for trial in model.search_ if "round" not in trial]
+    first = [trial for trial in tried if "n_rows" in trial]
+    last = tried[len(first) :]
+    assert {trial["n_rows"] for trial in first} == {150 + 80}
+    assert len({trial["gamma"] for trial in first}) > 2
+    assert len({trial["gamma"] for trial in last}) == len(last) == 2
+
+    def error(trial):
+        return min(trial["errors"])
+
+    best = min(first, key=error)
+    assert (best["gamma"], best["alpha"]) in [(t["gamma"], t["alpha"]) for t in last]
+    assert model.gamma_ == min(last, key=error)["gamma"]
+    assert model.score(X, classes) > 0.85
+
+
+@pytest.mark.parametrize("n_searches", [1, 2])
+def test_an_interrupt_while_kernels_are_ruled_out(
+    three_classes, monkeypatch, n_searches
+):
+    compare, calls = search.compare, []
+
+    def interrupted(*arguments):
+        calls.append(1)
+        trials = compare(*arguments)
+        if len(calls) == 1:
+            yield next(trials)
+            if n_searches > 1:
+                yield from trials
+                return
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search, "compare", interrupted)
+    with pytest.warns(UserWarning, match="search was interrupted"):
+        model = KMPClassifier(max_support=40).fit(*three_classes)
+    assert len(calls) == n_searches
+    assert model.stop_reason_.startswith("interrupted")
+    assert model.score(*three_classes) > 0.6
 
 
 def round_of(losses, size):

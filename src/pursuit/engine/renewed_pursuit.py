@@ -49,6 +49,7 @@ class RenewedPursuit(GramPursuit):
         super().__init__(atoms, problem, gram)
         self._used = np.flatnonzero(problem.weight)
         self._weight = problem.weight[self._used]
+        self._is_unweighted = bool((self._weight == 1.0).all())
         self._fitted = self._objective(self._used)
         self._elsewhere = self._objective(self._rows)
         # Values of the directions, and of the model, on the fitted rows; and those of
@@ -126,7 +127,8 @@ class RenewedPursuit(GramPursuit):
         """Move the model to new targets, several times; return the last of these."""
         b = self._basis_size
         B = self._B[:b]
-        weighted = B * self._weight
+        # A copy would be as large as all else.
+        weighted = B if self._is_unweighted else B * self._weight
         here, last, speed = self._F, self._F, 1.0
         for _ in range(RENEWALS):
             targets = here + self._fitted.at(here).descent

@@ -6,7 +6,8 @@ gradients, which is large along the directions in which the targets change. Each
 learns from its own model on its own rows, so that rows that judge a metric never shaped
 it. Chains of rounds, one for each family and shape of the metric, go on as long as they
 gain. The smallest model within the noise of the best round wins; its rounds are then
-repeated on all rows.
+repeated on all rows. On large data the best rounds are repeated on more rows before,
+and one of these wins (see :mod:`.further`).
 
 All of this takes the squared loss, few candidates and, on large data, some of the rows.
 The plan that it returns leaves ridge and size to the usual search, with all of them.
@@ -28,6 +29,7 @@ from pursuit.kernels.metric import composed
 from pursuit.sample import Sample
 
 from .folds import Folds, make_folds
+from .further import arena_of_more, further
 from .parts import enough_atoms, enough_rows
 from .plan import Learning, Plan
 from .rounds import CLEAR_GAIN, HELD_OUT_TO_LEARN, Arena, Round, at_octave, in_metric
@@ -61,14 +63,22 @@ def learn(plan: Plan) -> Plan:
     arena = Arena(part, plan.learning)
     # Hundreds of short pursuits: threads would wait for each other most of the time.
     with limited(1):
-        share = share_to_learn(plan)
-        with plan.deadline.part(share):
-            rounds, is_cut_short = _rounds(arena, plan.learning)
-        if not rounds:
-            # The kernel to begin with serves.
-            return replace(plan, learning=None, is_cut_short=True)
-        learned, is_plain = _with_best(plan, arena, rounds, is_shared)
-    tried = [r.as_trial() for r in rounds]
+        with plan.deadline.part(share_to_learn(plan)):
+            rounds, is_cut_short = _rounds(arena, _worthwhile(arena, plan.learning))
+            if not rounds:
+                # The kernel to begin with serves.
+                return replace(plan, learning=None, is_cut_short=True)
+            more: list[Round] = []
+            larger = _arena_of_more(plan) if is_shared else None
+            if larger is not None and not is_cut_short:
+                eligible = _eligible(rounds, plan.learning)
+                again = further(larger, plan.learning, arena, eligible)
+                more, is_cut_short = _rounds(larger, again, is_first=False)
+        if larger is not None and more:
+            learned, is_plain = _with_kernel(plan, larger, chosen(more)), False
+        else:
+            learned, is_plain = _with_best(plan, arena, rounds, is_shared)
+    tried = [r.as_trial() for r in (*rounds, *more)]
     return replace(learned, tried=tried, is_cut_short=is_cut_short or is_plain)
 
 
@@ -84,6 +94,7 @@ def _with_best(
     try:
         best = chosen(_eligible(rounds, plan.learning))
         with single_interrupts(), plan.deadline.part(_REPEATING):
+            best = replace(best, factor=arena.factor_on_all(best))
             return _with_kernel(plan, arena, best, is_shared), False
     except Interrupted:
         first = chosen([r for r in rounds if r.before is None])
@@ -93,18 +104,24 @@ def _with_best(
 # -- chains and the choice among their rounds --------------------------------------
 
 
-def _rounds(arena: Arena, learning: Learning) -> tuple[list[Round], bool]:
-    """Return all rounds that were worth trying, and whether they were cut short."""
+def _rounds(
+    arena: Arena, worthwhile: Iterator[Round], is_first: bool = True
+) -> tuple[list[Round], bool]:
+    """Return all rounds that were worth trying, and whether they were cut short.
+
+    Something must have been compared if the user stops the first of them.
+    """
     rounds: list[Round] = []
     with Progress(None, "kernel", arena.engines.verbose, unit="round") as progress:
         try:
             with single_interrupts():
-                for r in _worthwhile(arena, learning):
+                for r in worthwhile:
                     rounds.append(r)
                     progress.show(len(rounds), error=min(r.error for r in rounds))
         except Interrupted:
             deadline = arena.plan.deadline
-            if not rounds and deadline.reason in (None, "interrupted"):
+            is_early = is_first and not rounds
+            if is_early and deadline.reason in (None, "interrupted"):
                 raise KeyboardInterrupt from None
             tell_of_interrupt(
                 deadline,
@@ -185,10 +202,10 @@ def _part_to_learn(plan: Plan) -> tuple[Plan, bool]:
         if is_large:
             rows = enough_rows(plan, parts, LEARNING_ROWS, HELD_OUT_TO_LEARN)
         return plan.some(rows, enough_atoms(plan, rows, LEARNING_ATOMS), parts), False
-    is_open = sample.weight > 0
-    if plan.holds_out_of_model:
-        is_open = plan.folds.weights[0] > 0
-    rows = np.flatnonzero(is_open & (sample.priority < _priority_of(sample, is_open)))
+    priorities = _open_priorities(plan)
+    rows = np.flatnonzero(
+        np.isin(sample.priority, priorities[: _n_to_learn(priorities)])
+    )
     part = plan.some(rows, enough_atoms(plan, rows, LEARNING_ATOMS), [])
     few = part.sample
     data = few.contents, few.balance, few.multiplicity
@@ -197,23 +214,36 @@ def _part_to_learn(plan: Plan) -> tuple[Plan, bool]:
     return replace(part, folds=folds), True
 
 
-def _priority_of(sample: Sample, is_open: np.ndarray) -> int:
-    """Return the priority below which there are enough distinct rows to learn from."""
-    priorities = np.unique(sample.priority[is_open])
-    few = int(_FEW_MORE * LEARNING_ROWS)
-    if len(priorities) <= few:
-        return int(priorities[-1]) + 1
-    return int(priorities[LEARNING_ROWS])
+def _open_priorities(plan: Plan) -> np.ndarray:
+    """Return the priorities of the distinct rows that may be learned from, in order."""
+    weight = plan.folds.weights[0] if plan.holds_out_of_model else plan.sample.weight
+    return np.unique(plan.sample.priority[weight > 0])
 
 
-def _with_kernel(plan: Plan, arena: Arena, best: Round, is_shared: bool) -> Plan:
+def _n_to_learn(priorities: np.ndarray) -> int:
+    """Return how many distinct rows are enough to learn from."""
+    n = len(priorities)
+    return n if n <= _FEW_MORE * LEARNING_ROWS else LEARNING_ROWS
+
+
+def _arena_of_more(plan: Plan) -> Arena | None:
+    """Return an arena of more rows, without those to be held out later."""
+    assert plan.learning is not None
+    priorities = _open_priorities(plan)
+    learned_from = _n_to_learn(priorities)
+    if not plan.holds_out_of_model:
+        priorities = priorities[: len(priorities) - _n_held_out(plan.sample)]
+    return arena_of_more(plan, plan.learning, learned_from, priorities)
+
+
+def _with_kernel(plan: Plan, arena: Arena, best: Round, is_shared: bool = True) -> Plan:
     """Return the plan with the kernel of a round, for ridge and size to be chosen."""
     kernels = _kernels_to_compare(plan, best)
     collections = partial(_collections, plan, arena, kernels)
     pairs = [(i, _ridges(plan, kernel)) for i, kernel in enumerate(kernels)]
     grid = replace(
         plan.grid,
-        dictionaries=collections(arena.factor_on_all(best)),
+        dictionaries=collections(best.factor),
         alphas=sorted({alpha for _, alphas in pairs for alpha in alphas}),
         clear=CLEAR_GAIN,
         pairs=pairs,
@@ -259,7 +289,8 @@ def _kernels_to_compare(plan: Plan, best: Round) -> list[_Candidate]:
     at = alphas.index(best.alpha)
     if not plan.template.loss.is_squared_distance or plan.template.loss.has_closed_form:
         # More rows and functions need smaller ridges.
-        near = tuple(alphas[max(0, at - 2) : at + 2])
+        lower = 2 if best.n_rows is None else 1
+        near = tuple(alphas[max(0, at - lower) : at + 2])
         return [_Candidate(best.family, best.octave, near)]
     beside = tuple(alphas[max(0, at - 1) :: 2][:2])
     wide, narrow = (_Candidate(best.family, best.octave + o, beside) for o in (-2, 0))
@@ -313,9 +344,12 @@ def _folds_of_others(plan: Plan, arena: Arena) -> Folds:
         return plan.folds
     sample = plan.sample
     learned_from = arena.plan.sample.priority.max()
-    n = min(HELD_OUT_OF_MANY, int(_HELD_SHARE * sample.n_distinct))
-    first = max(learned_from + 1, sample.n_distinct - n)
+    first = max(learned_from + 1, sample.n_distinct - _n_held_out(sample))
     part = sample.from_priority(first).astype(np.float64)
     return Folds.of(
         [part], sample.weight, sample.sets, plan.grid.atom_sets, are_random=True
     )
+
+
+def _n_held_out(sample: Sample) -> int:
+    return min(HELD_OUT_OF_MANY, int(_HELD_SHARE * sample.n_distinct))

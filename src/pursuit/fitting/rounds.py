@@ -34,7 +34,7 @@ from .trials import Trial
 HELD_OUT_TO_LEARN = 400
 
 # Longest path of a round: what helps small models helps large ones, too.
-_LEARNING_STEPS = 200
+LEARNING_STEPS = 200
 
 # The first width, in octaves from the inverse median distance, and how far it is moved.
 _FIRST_OCTAVE, _FIRST_STEP, _MOST_MOVES = -1, 2, 4
@@ -101,6 +101,10 @@ class Round:
         Model of each fold.
     before : Round or None
         The round whose models gave the metrics.
+    factor : ndarray or None
+        Metric for a model of all rows, once it is known.
+    n_rows : int or None
+        On how many rows a round was repeated, None for the first ones.
     """
 
     family: int
@@ -114,6 +118,8 @@ class Round:
     weight: np.ndarray
     models: list[Model]
     before: Round | None
+    factor: np.ndarray | None = None
+    n_rows: int | None = None
 
     @property
     def error(self) -> float:
@@ -129,11 +135,13 @@ class Round:
         """Return the record of this round for users."""
         kernel = self.models[0].kernel
         kernel = kernel.kernel if isinstance(kernel, InMetric) else kernel
-        labels = {
+        labels: dict[str, Any] = {
             "kernel": type(kernel).__name__,
             "metric": self.shape,
             "round": self.number,
         }
+        if self.n_rows is not None:
+            labels["n_rows"] = self.n_rows
         gamma = getattr(kernel, "gamma", None)
         return Trial(0, gamma, self.alpha, [self.curve], labels=labels)
 
@@ -146,15 +154,19 @@ class Arena:
     plan : Plan
         The part of a plan to learn from.
     learning : Learning
+    n_steps : int
+        Maximum number of steps of a path.
     """
 
-    def __init__(self, plan: Plan, learning: Learning) -> None:
+    def __init__(
+        self, plan: Plan, learning: Learning, n_steps: int = LEARNING_STEPS
+    ) -> None:
         template = replace(
             plan.template,
             loss=Squared(),
             method="pre-fitting",
             refit_every=1,
-            max_steps=min(plan.template.max_steps, _LEARNING_STEPS),
+            max_steps=min(plan.template.max_steps, n_steps),
         )
         self.engines = replace(plan.engines, n_drawn=None)
         self.plan = replace(

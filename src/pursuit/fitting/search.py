@@ -9,6 +9,7 @@ because nothing shows the direction.
 
 On large data, widths and ridges are compared on a subsample of rows, candidates and
 folds. The plan's rows, candidates and folds then choose the size and fit the model.
+Of several learned kernels only the best two of a small part are compared on all rows.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ _SMALLER, _CLEAR = 10.0, 0.002
 # Enough to compare widths and ridges: functions (at least two for each step), rows,
 # and held-out rows.
 ENOUGH_ATOMS, ENOUGH_ROWS, HELD_OUT_TO_RANK = 2_000, 20_000, 3_000
+
+# Enough to rule out most of several kernels on at least as many rows: rows (at most
+# half of all), functions and steps; and how many are left.
+ROWS_TO_NARROW, ATOMS_TO_NARROW, STEPS_TO_NARROW, N_NARROW = 4_000, 1_000, 400, 2
 
 # How far sizes are tried in the final comparison with all functions: factor of, and
 # steps beyond, the best size with some of them.
@@ -111,8 +116,14 @@ def choose(plan: Plan) -> Choice:
     if plan.deadline.is_over:
         return _untried(plan)
     part = part_in_time(part_to_search(plan))
+    before: list[Trial] = []
     with plan.deadline.part(share_to_search(plan)):
-        trials, is_cut_short = search(part)
+        if (small := part_to_narrow(part)) is None:
+            trials, is_cut_short = search(part)
+        else:
+            before, trials, is_cut_short = _narrowed_search(part, small)
+            # Otherwise these are the trials on the small part.
+            part = part if before else small
     if not trials:
         return _untried(plan)
     best = steadiest(trials, grid.clear)
@@ -121,7 +132,7 @@ def choose(plan: Plan) -> Choice:
         best.alpha,
         max_steps,
         None,
-        [trial.reduced() for trial in trials],
+        [*before, *(trial.reduced() for trial in trials)],
         is_cut_short=is_cut_short,
         bench=best.bench if part is plan else None,
         folds=folds_of_trial(part, best),
@@ -212,6 +223,44 @@ def part_to_search(plan: Plan) -> Plan:
     if has_all_rows and has_all_atoms and len(parts) == len(plan.folds):
         return plan
     return plan.some(rows, atoms, parts)
+
+
+def part_to_narrow(plan: Plan) -> Plan | None:
+    """Return a small part to compare several learned kernels on, None for few rows."""
+    grid, sample = plan.grid, plan.sample
+    are_several = plan.learning is not None and grid.pairs and len(grid.pairs) > 1
+    if not are_several or grid.relearn is not None or plan.selection.word != "cv":
+        return None
+    is_held = plan.folds.parts[0] > 0
+    others = np.unique(sample.priority[(sample.priority >= 0) & ~is_held])
+    if len(others) < ROWS_TO_NARROW:
+        return None
+    limit = others[min(ROWS_TO_NARROW, len(others) // 2)]
+    rows = np.flatnonzero(is_held | (sample.priority < limit) & (sample.priority >= 0))
+    atoms = enough_atoms(plan, rows, ATOMS_TO_NARROW)
+    part = plan.some(rows, atoms, plan.folds.parts)
+    n_steps = min(STEPS_TO_NARROW, part.template.max_steps)
+    return replace(part, template=replace(part.template, max_steps=n_steps))
+
+
+def _narrowed_search(plan: Plan, small: Plan) -> tuple[list[Trial], list[Trial], bool]:
+    """Return trials on a small part, those that follow, and if these were cut short.
+
+    If there was no time for others, those on the small part are the second.
+    """
+    trials, is_cut_short = search(small)
+    if is_cut_short:
+        return [], trials, True
+    best: dict[int, float] = {}
+    for trial in sorted(trials, key=lambda trial: trial.error):
+        best.setdefault(trial.width, trial.alpha)
+    pairs = [(width, [alpha]) for width, alpha in best.items()][:N_NARROW]
+    more, is_cut_short = search(replace(plan, grid=replace(plan.grid, pairs=pairs)))
+    if not more:
+        return [], trials, True
+    labels = {"n_rows": len(small.sample)}
+    before = [replace(trial.reduced(), labels=labels) for trial in trials]
+    return before, more, is_cut_short
 
 
 # -- trials, stage by stage --------------------------------------------------------
@@ -363,8 +412,10 @@ def _curves(
         bench_of = partial(_bench_of_fold, plan, width, problems)
         return separate_curves(bench_of, problems, folds, *how), None
     weights = folds.keyed_weights
-    # A learned kernel is the only one, so that the final model has it too.
+    # A learned kernel is the only one under squared loss, so that the final model has
+    # it too.
     is_final = plan.learning is not None and not plan.holds_out_of_model
+    is_final &= problems[0].is_least_squares
     if is_final:
         weights = {**weights, 0: plan.template.weight}
     dictionary = plan.grid.dictionaries[width]

@@ -261,6 +261,7 @@ def test_info(capsys):
         "KMPClassifier",
         "3: Aachen, Bonn, Köln",
         "probabilities  yes: predict --proba",
+        "intervals      yes: predict --interval 0.9",
         "'town'",
         "task           classification",
         "of 24 rows held out are classified wrongly",

@@ -121,6 +121,8 @@ def _estimator(model: Any, recipe: Recipe) -> Iterator[tuple[str, str]]:
         has = hasattr(model, "predict_proba")
         why = "yes: predict --proba" if has else "no: fit with --proba to have them"
         yield "probabilities", why
+    if getattr(last, "_has_folds", False):
+        yield "intervals", "yes: predict --interval 0.9"
 
 
 def _loss(loss: Any) -> str:

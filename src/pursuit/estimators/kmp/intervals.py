@@ -116,8 +116,9 @@ class Intervals(HeldOut):
         -----
         The promise is about exchangeable rows: new ones must come from where the
         training rows came from, and rows that belong together, such as several of one
-        patient, must be held out together. The same held-out rows have chosen size,
-        width and ridge, which makes their errors a little too small.
+        patient, must be held out together. The same held-out rows have chosen kernel,
+        ridge and size, which makes their errors a little too small: folds did not show
+        it, 60 rows of selection="validation" held 0.885 instead of 0.9.
 
         References
         ----------

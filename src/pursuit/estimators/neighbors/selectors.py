@@ -120,7 +120,8 @@ class PrototypePursuit(PrototypeSelector):
     n_jobs : int or None, default=None
         Number of threads; None takes as many as the linear algebra library may use.
     verbose : int or bool, default=0
-        Whether to show a progress bar.
+        Whether to show a progress bar. Ctrl-C ends the choice with the rows chosen so
+        far and a warning.
 
     Attributes
     ----------

@@ -24,6 +24,7 @@ from pursuit import (
     load,
 )
 from pursuit._limits import Limits
+from pursuit.neighbors import prototypes
 from pursuit.neighbors.condensing import condensed, drop3, edited
 from pursuit.neighbors.prototypes import Contest, pursue_prototypes
 
@@ -66,13 +67,12 @@ def test_scikit_learn(estimator, check):
 # -- the same rows as the literal algorithms ---------------------------------------
 
 
-@pytest.mark.parametrize("K", [1, 2, 5, 40])
-@pytest.mark.parametrize("d", [1, 3, 12])
+@pytest.mark.parametrize("d, K", [(1, 2), (3, 1), (3, 5), (12, 2), (12, 40)])
 def test_chooses_what_the_literal_algorithm_does(d, K):
-    X, codes = three_classes(d=d)
+    X, codes = three_classes(30, d)
     sets = np.arange(len(X))
-    path = pursued(contest(X, codes, K), 12)
-    rows, losses = reference.prototypes(X, codes, sets, 12, K, 0.5, 6.0)
+    path = pursued(contest(X, codes, K), 10)
+    rows, losses = reference.prototypes(X, codes, sets, 10, K, 0.5, 6.0)
     assert_array_equal(path.rows, rows)
     assert_allclose(path.losses[3:], losses, rtol=1e-9)
 
@@ -173,6 +173,23 @@ def test_subsample_holds_every_class():
     assert_array_equal(X[chosen.support_], chosen.support_vectors_)
     again = PrototypePursuit(20, subsample=30).fit(X, codes)
     assert_array_equal(chosen.support_, again.support_)
+
+
+def test_an_interrupt_keeps_the_rows_so_far(monkeypatch):
+    X, codes = three_classes(100)
+    whole = PrototypePursuit(30).fit(X, codes)
+    best = prototypes._State.best
+
+    def interrupted(state, rows):
+        if len(state.rows) == 12:
+            raise KeyboardInterrupt
+        return best(state, rows)
+
+    monkeypatch.setattr(prototypes._State, "best", interrupted)
+    with pytest.warns(UserWarning, match="interrupted after 12 prototypes"):
+        part = PrototypePursuit(30).fit(X, codes)
+    assert_array_equal(part.support_, whole.support_[:12])
+    assert part.path_.stop_reason == "interrupted"
 
 
 # -- as a reference ----------------------------------------------------------------

@@ -143,44 +143,69 @@ def pursue_mixture(
     data: Dictionary, size: int, limits: Limits, bar: Progress | None = None
 ) -> tuple[MixturePath, list[int]]:
     """Return the path of at most ``size`` Gaussians, and the candidates chosen."""
-    counts, is_left = data.counts.astype(np.float64), np.ones(len(data.rows), bool)
-    chosen: list[int] = []
-    weights: list[np.ndarray] = []
-    scores: list[float] = []
-    w, log_p = np.ones(0), np.empty(0)
+    growing = _Growing(data)
     reason = "max_support"
-    while len(chosen) < size:
-        if not is_left.any() or (chosen and not counts.any()):
+    while len(growing.chosen) < size:
+        if growing.is_exhausted:
             reason = "exhausted"
             break
-        j, share = (
-            _best(data, log_p, counts, is_left, 1.0 / (len(chosen) + 1.0), limits)
-            if chosen
-            else (_first(data), 1.0)
-        )
+        j, share = growing.best(limits)
         if j < 0:
             reason = "no gain"
             break
-        chosen.append(j)
-        is_left[data.rows == data.rows[j]] = False
-        if data.own[j] >= 0:
-            counts[data.own[j]] = 0.0
-        logs = data.logs[chosen]
-        w = refitted(logs, counts, np.append((1.0 - share) * w, share))
-        log_p = log_mixture(logs, w)
-        weights.append(w)
-        scores.append(_mean(log_p, counts))
+        growing.add(j, share)
         if bar is not None:
-            bar.show(len(chosen), score=scores[-1])
+            bar.show(len(growing.chosen), score=growing.scores[-1])
+    chosen = growing.chosen
     path = MixturePath(
         data.rows[chosen],
         data.n_neighbors[chosen],
-        tuple(weights),
-        np.array(scores),
+        tuple(growing.weights),
+        np.array(growing.scores),
         None,
         reason,
     )
     return path, chosen
+
+
+class _Growing:
+    """A mixture to which Gaussians are added, and what the judges say of it."""
+
+    def __init__(self, data: Dictionary) -> None:
+        self._data = data
+        self._counts = data.counts.astype(np.float64)
+        self._is_left = np.ones(len(data.rows), dtype=bool)
+        self._log_p = np.empty(0)
+        self.chosen: list[int] = []
+        self.weights: list[np.ndarray] = []
+        self.scores: list[float] = []
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether there are no candidates or no judges any more."""
+        return not self._is_left.any() or not self._counts.any()
+
+    def best(self, limits: Limits) -> tuple[int, float]:
+        """Return the candidate to add and its share; -1 if none gains."""
+        if not self.chosen:
+            return _first(self._data), 1.0
+        start = 1.0 / (len(self.chosen) + 1.0)
+        return _best(
+            self._data, self._log_p, self._counts, self._is_left, start, limits
+        )
+
+    def add(self, j: int, share: float) -> None:
+        """Add a candidate, and refit all weights."""
+        data = self._data
+        self.chosen.append(j)
+        self._is_left[data.rows == data.rows[j]] = False
+        if data.own[j] >= 0:
+            self._counts[data.own[j]] = 0.0
+        w = (1.0 - share) * self.weights[-1] if self.weights else np.empty(0)
+        logs = data.logs[self.chosen]
+        self.weights.append(refitted(logs, self._counts, np.append(w, share)))
+        self._log_p = log_mixture(logs, self.weights[-1])
+        self.scores.append(_mean(self._log_p, self._counts))
 
 
 def _first(data: Dictionary) -> int:

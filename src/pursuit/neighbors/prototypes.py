@@ -19,9 +19,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._limits import Limits
 from pursuit._progress import Progress
 from pursuit._rows import distinct_rows
+from pursuit._warnings import warn
 from pursuit.kernels.distances import Rows, paired_rows, squared_distances
 
 from . import _prototype_loops as loops
@@ -52,7 +54,7 @@ class PrototypePath:
         Share of the judges that another class is nearer to.
     n_classes : int
     stop_reason : str
-        "max_support", "exhausted", or "truncated" for a part of a path.
+        "max_support", "exhausted", "interrupted", or "truncated" for a part of a path.
     """
 
     rows: np.ndarray
@@ -135,30 +137,52 @@ def pursue_prototypes(
 ) -> PrototypePath:
     """Return the path of at most ``size`` prototypes.
 
+    One Ctrl-C ends it with those found so far and a warning.
+
     With l rows, C classes, K neighbors and P candidates, the state takes O(l (C K + P)
     + N²) numbers, and a step O(l (P d + C K³ + P K²)) operations, less as soon as most
     candidates are no neighbors of most judges.
     """
     state = _State(contest, size, limits)
-    left = _candidates(contest)
-    n_classes = contest.n_classes
+    for row in _central_rows(contest):
+        state.add(row)
     with Progress(size, "prototypes", verbose, "row") as bar:
-        for step, row in enumerate(_central_rows(contest)):
-            state.add(row)
-            left = left[left != row]
-            bar.show(step + 1)
-        while len(state.rows) < size and len(left):
-            row = state.best(_drawn(left, contest.n_candidates, rng))
-            state.add(row)
-            left = left[left != row]
-            bar.show(len(state.rows), mistakes=state.mistakes[-1])
+        reason = _grow(state, contest, size, rng, bar)
+    # A step that was interrupted is not complete.
+    n = len(state.mistakes)
+    if reason == "interrupted":
+        warn(
+            f"The fit was interrupted after {n} prototypes; the selector has those "
+            "found so far."
+        )
     return PrototypePath(
-        np.array(state.rows),
-        np.array(state.losses),
+        np.array(state.rows[:n]),
+        np.array(state.losses[:n]),
         np.array(state.mistakes),
-        n_classes,
-        "max_support" if len(left) else "exhausted",
+        contest.n_classes,
+        reason,
     )
+
+
+def _grow(
+    state: _State,
+    contest: Contest,
+    size: int,
+    rng: np.random.RandomState,
+    bar: Progress,
+) -> str:
+    """Add prototypes up to a size; return why no more were added."""
+    left = np.setdiff1d(_candidates(contest), state.rows)
+    try:
+        with single_interrupts():
+            while len(state.rows) < size and len(left):
+                row = state.best(_drawn(left, contest.n_candidates, rng))
+                state.add(row)
+                left = left[left != row]
+                bar.show(len(state.rows), mistakes=state.mistakes[-1])
+    except Interrupted:
+        return "interrupted"
+    return "max_support" if len(left) else "exhausted"
 
 
 def _candidates(contest: Contest) -> np.ndarray:

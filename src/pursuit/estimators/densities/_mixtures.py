@@ -13,7 +13,6 @@ from pursuit._parameters import (
     is_word,
     neighbors_at_hand,
     positive_number,
-    random_numbers,
     whole_number,
 )
 from pursuit._ranges import check_scale
@@ -23,13 +22,13 @@ from pursuit.densities.widths import grid_octaves
 from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.kernels import Kernel, as_kernel
 
-from ._scored import ScoredDensity, check_bandwidth
+from ._scored import MixtureDensity, check_bandwidth
 
 # Numbers of neighbors that `tuning_grid` offers.
 GRID_NEIGHBORS = (8, 16, 32)
 
 
-class LocalGaussianMixture(ScoredDensity):
+class LocalGaussianMixture(MixtureDensity):
     """Mixture of local Gaussians; subclasses interpret their parameters."""
 
     verbose: int | bool
@@ -62,9 +61,6 @@ class LocalGaussianMixture(ScoredDensity):
         self._mixture = fit_mixture(points, settings, limits, self.verbose)
         self.bandwidth_, self.search_ = self._mixture.bandwidth, self._mixture.trials
         return self._mixture
-
-    def _log_density(self, X: np.ndarray) -> np.ndarray:
-        return self._mixture.log_density(X, self._limits())
 
     def loo_score_samples(self) -> np.ndarray:
         """Return the log-density of each training row, fitted without that row.
@@ -107,25 +103,6 @@ class LocalGaussianMixture(ScoredDensity):
         }
         params = self.get_params(deep=False)
         return {k: v for k, v in values.items() if is_word(params.get(k), "auto")}
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Return random points drawn from the density.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of points.
-        random_state : int, RandomState instance or None, default=None
-            Seed or generator of random numbers.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Points.
-        """
-        check_is_fitted(self, "bandwidth_")
-        n = whole_number("n_samples", n_samples, 0)
-        return self._mixture.sample(n, random_numbers(random_state))
 
 
 def _kernel(neighborhood: Any, X: np.ndarray, weight: np.ndarray) -> Kernel | None:

@@ -1,4 +1,4 @@
-"""Base class of the densities: scores of validated rows."""
+"""Base classes of the densities: scores of validated rows, and samples."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._limits import Limits
+from pursuit._parameters import random_numbers, whole_number
 from pursuit.densities.points import Coordinates
 from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import validate_data
@@ -69,6 +70,34 @@ class ScoredDensity(DensityMixin, Saved, BaseEstimator):
             Mean log-density; higher is better.
         """
         return float(np.mean(self.score_samples(X)))
+
+
+class MixtureDensity(ScoredDensity):
+    """A density that is a mixture, kept in `_mixture`, from which points are drawn."""
+
+    _mixture: Any
+
+    def _log_density(self, X: np.ndarray) -> np.ndarray:
+        return self._mixture.log_density(X, self._limits())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Return random points drawn from the density.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of points.
+        random_state : int, RandomState instance or None, default=None
+            Seed or generator of random numbers.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Points.
+        """
+        check_is_fitted(self, "bandwidth_")
+        n = whole_number("n_samples", n_samples, 0)
+        return self._mixture.sample(n, random_numbers(random_state))
 
 
 def check_bandwidth(bandwidth: Any, coordinates: Coordinates) -> None:

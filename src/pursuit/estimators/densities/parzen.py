@@ -63,6 +63,7 @@ class ManifoldParzen(LocalGaussianMixture):
 
     See Also
     --------
+    SparseManifoldParzen : Few such Gaussians, chosen by pursuit.
     ParzenWindows : Spherical Gaussians on each point.
     LocalGaussianDensity : A Gaussian fitted around each query instead.
     DensityClassifier : Classifier with one density per class.

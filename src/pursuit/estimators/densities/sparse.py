@@ -33,13 +33,13 @@ from pursuit.estimators._splits import partition
 from pursuit.estimators._validation import check_sample_weight, validate_data
 from pursuit.fitting.folds import make_folds
 
-from ._scored import ScoredDensity, check_bandwidth
+from ._scored import MixtureDensity, check_bandwidth
 
 # Rows on which "auto" lets Gaussians stand, at most.
 _MOST_CANDIDATES = 1000
 
 
-class SparseManifoldParzen(ScoredDensity):
+class SparseManifoldParzen(MixtureDensity):
     r"""Mixture of few Gaussians along the data, chosen by pursuit.
 
     .. math:: p(x) = \sum_{k=1}^N w_k\, N(x; x_{i_k}, C_k)
@@ -231,9 +231,6 @@ class SparseManifoldParzen(ScoredDensity):
         centers = mixture.gaussians.centers[: mixture.size]
         self.means_ = mixture.coordinates.outside(centers)
 
-    def _log_density(self, X: np.ndarray) -> np.ndarray:
-        return self._mixture.log_density(X, self._limits())
-
     @property
     def covariances_(self) -> np.ndarray:
         """The covariances of the Gaussians, (n_support, n_features, n_features)."""
@@ -323,25 +320,6 @@ class SparseManifoldParzen(ScoredDensity):
         base, highest = DistinctRows.of(X, np.ones(len(X))).scale()
         octaves = grid_octaves(-2, 3, highest)
         return {"bandwidth": [float(base * 2.0**e) for e in octaves]}
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
-        """Return random points drawn from the density.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of points.
-        random_state : int, RandomState instance or None, default=None
-            Seed or generator of random numbers.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Points.
-        """
-        check_is_fitted(self, "bandwidth_")
-        n = whole_number("n_samples", n_samples, 0)
-        return self._mixture.sample(n, random_numbers(random_state))
 
 
 def _numbers_of_neighbors(n_neighbors: Any) -> tuple[int, ...] | None:

@@ -64,7 +64,7 @@ def _support_rows(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     if support is None:
         raise ValueError(
             f"reference={model!r} has no support_ after its fit: give a model with "
-            "support points, such as SVC or KMPClassifier, or indices."
+            "support points, such as PrototypePursuit or SVC, or indices."
         )
     rows = _row_numbers(support, len(X))
     if rows is not None and len(rows) == 0:

@@ -57,10 +57,11 @@ class HKNNClassifier(LocalSubspaceClassifier):
         (n_samples, m, d).
     reference : None, array-like or estimator, default=None
         Training points to keep: all (None), those of indices or of a mask, or the
-        support points (``support_``) of a model such as SVC or KMPClassifier. A fitted
-        model must have been fitted to the same rows; an unfitted one, and so any clone
-        of a fitted one, is fitted to the data first. Under cross-validation, indices
-        and masks would mean other rows in every fold: give an unfitted model there.
+        support points (``support_``) of a model such as PrototypePursuit, SVC or
+        KMPClassifier. A fitted model must have been fitted to the same rows; an
+        unfitted one, and so any clone of a fitted one, is fitted to the data first.
+        Under cross-validation, indices and masks would mean other rows in every fold:
+        give an unfitted model there.
     search : object with ``fit`` and ``kneighbors``, or None, default=None
         Neighbor search; one copy is fitted to each class. None is scikit-learn's
         `NearestNeighbors`: trees in few dimensions, else brute force. An approximate
@@ -105,6 +106,7 @@ class HKNNClassifier(LocalSubspaceClassifier):
     See Also
     --------
     CKNNClassifier : Convex hulls instead of hyperplanes.
+    PrototypePursuit : Chooses few rows to keep, as `reference`.
     HKNNRegressor : The same hyperplanes for real-valued targets.
 
     Notes
@@ -196,10 +198,11 @@ class CKNNClassifier(LocalSubspaceClassifier):
         they are clearly fewer than those of the default.
     reference : None, array-like or estimator, default=None
         Training points to keep: all (None), those of indices or of a mask, or the
-        support points (``support_``) of a model such as SVC or KMPClassifier. A fitted
-        model must have been fitted to the same rows; an unfitted one, and so any clone
-        of a fitted one, is fitted to the data first. Under cross-validation, indices
-        and masks would mean other rows in every fold: give an unfitted model there.
+        support points (``support_``) of a model such as PrototypePursuit, SVC or
+        KMPClassifier. A fitted model must have been fitted to the same rows; an
+        unfitted one, and so any clone of a fitted one, is fitted to the data first.
+        Under cross-validation, indices and masks would mean other rows in every fold:
+        give an unfitted model there.
     search : object with ``fit`` and ``kneighbors``, or None, default=None
         Neighbor search; one copy is fitted to each class. None is scikit-learn's
         `NearestNeighbors`: trees in few dimensions, else brute force. An approximate
@@ -242,6 +245,7 @@ class CKNNClassifier(LocalSubspaceClassifier):
     See Also
     --------
     HKNNClassifier : Hyperplanes instead of convex hulls.
+    PrototypePursuit : Chooses few rows to keep, as `reference`.
 
     Notes
     -----

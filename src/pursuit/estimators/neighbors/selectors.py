@@ -37,8 +37,9 @@ from ._settings import limited_threads, without_weights
 
 # Rows of which "auto" makes the choice, at most.
 _MOST_ROWS = 10_000
-# penalty="scale", as a share of the variance within classes.
-_PENALTY_SCALE = 0.1
+# penalty="scale", as a share of the variance within classes, and the share above which
+# penalties differ by rounding only.
+_PENALTY_SCALE, _LARGEST_PENALTY = 0.1, 1e7
 
 
 class PrototypeSelector(Saved, BaseEstimator):
@@ -119,7 +120,8 @@ class PrototypePursuit(PrototypeSelector):
     n_jobs : int or None, default=None
         Number of threads; None takes as many as the linear algebra library may use.
     verbose : int or bool, default=0
-        Whether to show a progress bar.
+        Whether to show a progress bar. Ctrl-C ends the choice with the rows chosen so
+        far and a warning.
 
     Attributes
     ----------
@@ -205,7 +207,9 @@ class PrototypePursuit(PrototypeSelector):
             codes,
             rows_left_out_together(judges, codes, np.arange(len(judges))),
             min(n_neighbors, len(judges)),
-            _PENALTY_SCALE * variance if is_word(penalty, "scale") else penalty,
+            _PENALTY_SCALE * variance
+            if is_word(penalty, "scale")
+            else min(penalty, _LARGEST_PENALTY * variance),
             SPREAD * variance,
             n_candidates,
         )

@@ -3,17 +3,17 @@
     python benchmarks/bench_ranking.py [--groups 20] [--seeds 3] [--sets tables/stock]
 
 Rows of a regression table are dealt at random into groups of 20, like the answers to
-queries: ``--groups`` of them to learn from, and up to 50 others to judge. The target becomes a
-grade from 0 to 4 by the quintiles of the training rows. In "one judge" that is all; in
-"own judges" each group first gets a number of its own added to its targets, normal with
-their standard deviation, as if the judge of each query were stern or mild: grades of
-different groups then say little of each other, the order within a group all that there
-is to learn. Features are standardized by the training rows. NDCG has the grades as
-gains and looks at the first ten places; the pairs are those of different grades in a
-test group, with the grades of "one judge". All methods are as they come; the linear
-ranking SVM is a LinearSVC on the differences of all pairs of a training group, whose C
-five folds of groups choose. Protocol, tables and methods were fixed before the first
-run, but for the number of groups to learn from, which was 50 in it.
+queries: ``--groups`` of them to learn from, and up to 50 others to judge. The target
+becomes a grade from 0 to 4 by the quintiles of the training rows. In "one judge" that
+is all; in "own judges" each group first gets a number of its own added to its targets,
+normal with their standard deviation, as if the judge of each query were stern or mild:
+grades of different groups then say little of each other, the order within a group all
+that there is to learn. Features are standardized by the training rows. NDCG has the
+grades as gains and looks at the first ten places; the pairs are those of different
+grades in a test group, with the grades of "one judge". All methods are as they come;
+the linear ranking SVM is a LinearSVC on the differences of all pairs of a training
+group, whose C five folds of groups choose. Protocol, tables and methods were fixed
+before the first run, but for the number of groups to learn from, which was 50 in it.
 """
 
 from __future__ import annotations

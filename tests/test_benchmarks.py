@@ -24,6 +24,11 @@ REDUCED = [
     ("bench_export", "--points 10 --rows 300 --repeats 1", None),
     ("bench_files", "200 --processes 1", None),
     ("bench_novelty", "--seeds 1 --sets tables/heart", "tables/heart"),
+    (
+        "bench_ranking",
+        "--quick --seeds 1 --groups 5 --sets tables/stock",
+        "tables/stock",
+    ),
     ("bench_reading", "--rows 2000 --trips 1 --only CSV", None),
     ("bench_round_trips", "--sets ripley --rows 60", "ripley"),
     ("bench_density", "--queries 20 --literal 1 --only product", "usps"),

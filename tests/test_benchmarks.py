@@ -25,6 +25,11 @@ REDUCED = [
     ("bench_files", "200 --processes 1", None),
     ("bench_intervals", "--quick --only cost --tables yacht", "tables/yacht"),
     ("bench_novelty", "--seeds 1 --sets tables/heart", "tables/heart"),
+    (
+        "bench_ranking",
+        "--quick --seeds 1 --groups 5 --sets tables/stock",
+        "tables/stock",
+    ),
     ("bench_reading", "--rows 2000 --trips 1 --only CSV", None),
     ("bench_round_trips", "--sets ripley --rows 60", "ripley"),
     ("bench_prototypes", "--quick spiral", None),

@@ -27,7 +27,11 @@ CLASSES = [
 # Sister classes, and the parameters that mean something else in each.
 SISTERS = [
     (pursuit.KMPRegressor, pursuit.KMPClassifier, {"loss"}),
-    (pursuit.KMPRegressor, pursuit.KMPRanker, {"loss", "selection", "alpha"}),
+    (
+        pursuit.KMPRegressor,
+        pursuit.KMPRanker,
+        {"loss", "selection", "alpha", "max_time"},
+    ),
     (pursuit.HKNNClassifier, pursuit.CKNNClassifier, set()),
     (
         pursuit.SparseKernelPCA,

@@ -447,6 +447,10 @@ def test_searches_on_parts_go_by_whole_groups(queries, loss, monkeypatch):
         how = {"loss": loss, "selection": selection, "random_state": 0}
         model = KMPRanker(max_support=10, **how).fit(X, y, groups=groups)
         assert model.score(X, y, groups) > 0.95
+        # Groups that are larger than a part.
+        for n in (1, 2):
+            model.fit(X, y, groups=groups % n)
+            assert model.score(X, y, groups % n) > 0.8
 
 
 def test_held_out_rows_are_not_compared_with_others(queries):

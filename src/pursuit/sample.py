@@ -210,7 +210,8 @@ class Sample:
         """What folds keep whole in ranking: groups, or equal rows if there is one."""
         if self.groups is None:
             return None
-        return self.groups if self.is_within_groups else self.sets
+        used = self.groups[self.weight > 0]
+        return self.sets if np.all(used == used[0]) else self.groups
 
     def bound(self, loss: Loss) -> Loss:
         """Return a loss that knows the groups of the rows, if there are any."""
@@ -240,12 +241,13 @@ class Sample:
     def from_priority(self, first: int) -> np.ndarray:
         """Return which rows have this priority or a higher one, (l,).
 
-        In ranking, those of groups of which all rows have.
+        In ranking, those of groups of which all rows have, if there is one.
         """
         if self.groups is None or not self.is_within_groups:
             return self.priority >= first
         low = self.groups[(self.priority >= 0) & (self.priority < first)]
-        return (self.priority >= 0) & ~np.isin(self.groups, low)
+        is_whole = (self.priority >= 0) & ~np.isin(self.groups, low)
+        return is_whole if is_whole.any() else self.priority >= first
 
     def lowest(self, n: int, n_of_class: int) -> Sample:
         """Return the sample in which all but the rows of low priority have weight 0.

@@ -6,8 +6,8 @@ gradients, which is large along the directions in which the targets change. Each
 learns from its own model on its own rows, so that rows that judge a metric never shaped
 it. Chains of rounds, one for each family and shape of the metric, go on as long as they
 gain. The smallest model within the noise of the best round wins; its rounds are then
-repeated on all rows. On large data the best rounds are repeated on more rows before, and
-one of these wins (see :mod:`.further`).
+repeated on all rows. On large data the best rounds are repeated on more rows before,
+and one of these wins (see :mod:`.further`).
 
 All of this takes the squared loss, few candidates and, on large data, some of the rows.
 The plan that it returns leaves ridge and size to the usual search, with all of them.

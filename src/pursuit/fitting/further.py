@@ -35,7 +35,7 @@ _MORE_ROUNDS = 3
 
 
 def arena_of_more(
-    plan: Plan, learning: Learning, learned_from: int, priorities: np.ndarray
+    plan: Plan, learning: Learning, below: int, is_open: np.ndarray
 ) -> Arena | None:
     """Return an arena of more rows, None if there are not many more.
 
@@ -43,17 +43,17 @@ def arena_of_more(
     ----------
     plan : Plan
     learning : Learning
-    learned_from : int
-        Number of rows that were learned from before.
-    priorities : ndarray
-        Those of the rows that may be learned from, in order; the same rows come first.
+    below : int
+        The open rows of lower priority were learned from before.
+    is_open : ndarray of bool of shape (l,)
+        Whether each row may be learned from.
     """
-    n = min(MORE_ROWS, len(priorities))
-    if n < _WORTHWHILE * learned_from:
-        return None
     priority = plan.sample.priority
-    is_open = np.isin(priority, priorities[:n])
-    rows = np.flatnonzero(is_open)
+    priorities = np.unique(priority[is_open])
+    n = min(MORE_ROWS, len(priorities))
+    if n < _WORTHWHILE * np.count_nonzero(priorities < below):
+        return None
+    rows = np.flatnonzero(is_open & (priority <= priorities[n - 1]))
     part = plan.some(rows, enough_atoms(plan, rows, MORE_ATOMS), [])
     few = part.sample
     judging = few.from_priority(priorities[n - int(_HELD_SHARE * n)])

@@ -202,10 +202,8 @@ def _part_to_learn(plan: Plan) -> tuple[Plan, bool]:
         if is_large:
             rows = enough_rows(plan, parts, LEARNING_ROWS, HELD_OUT_TO_LEARN)
         return plan.some(rows, enough_atoms(plan, rows, LEARNING_ATOMS), parts), False
-    priorities = _open_priorities(plan)
-    rows = np.flatnonzero(
-        np.isin(sample.priority, priorities[: _n_to_learn(priorities)])
-    )
+    is_open = _is_open(plan)
+    rows = np.flatnonzero(is_open & (sample.priority < _priority_of(sample, is_open)))
     part = plan.some(rows, enough_atoms(plan, rows, LEARNING_ATOMS), [])
     few = part.sample
     data = few.contents, few.balance, few.multiplicity
@@ -214,26 +212,29 @@ def _part_to_learn(plan: Plan) -> tuple[Plan, bool]:
     return replace(part, folds=folds), True
 
 
-def _open_priorities(plan: Plan) -> np.ndarray:
-    """Return the priorities of the distinct rows that may be learned from, in order."""
+def _is_open(plan: Plan) -> np.ndarray:
+    """Return which rows may be learned from, if none are left to be held out later."""
     weight = plan.folds.weights[0] if plan.holds_out_of_model else plan.sample.weight
-    return np.unique(plan.sample.priority[weight > 0])
+    return weight > 0
 
 
-def _n_to_learn(priorities: np.ndarray) -> int:
-    """Return how many distinct rows are enough to learn from."""
-    n = len(priorities)
-    return n if n <= _FEW_MORE * LEARNING_ROWS else LEARNING_ROWS
+def _priority_of(sample: Sample, is_open: np.ndarray) -> int:
+    """Return the priority below which there are enough distinct rows to learn from."""
+    priorities = np.unique(sample.priority[is_open])
+    few = int(_FEW_MORE * LEARNING_ROWS)
+    if len(priorities) <= few:
+        return int(priorities[-1]) + 1
+    return int(priorities[LEARNING_ROWS])
 
 
 def _arena_of_more(plan: Plan) -> Arena | None:
     """Return an arena of more rows, without those to be held out later."""
     assert plan.learning is not None
-    priorities = _open_priorities(plan)
-    learned_from = _n_to_learn(priorities)
+    sample, is_open = plan.sample, _is_open(plan)
+    below = _priority_of(sample, is_open)
     if not plan.holds_out_of_model:
-        priorities = priorities[: len(priorities) - _n_held_out(plan.sample)]
-    return arena_of_more(plan, plan.learning, learned_from, priorities)
+        is_open &= sample.priority < sample.n_distinct - _n_held_out(sample)
+    return arena_of_more(plan, plan.learning, below, is_open)
 
 
 def _with_kernel(plan: Plan, arena: Arena, best: Round, is_shared: bool = True) -> Plan:

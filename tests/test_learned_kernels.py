@@ -20,6 +20,7 @@ from pursuit import (
     LearnedMetric,
 )
 from pursuit.dictionaries import ManyWidths, OneKernel
+from pursuit.estimators.kmp import planning
 from pursuit.estimators.kmp.planning import make_plan
 from pursuit.fitting import further, learning, rounds, search
 from pursuit.fitting.curves import Curve
@@ -280,6 +281,16 @@ def test_the_best_rounds_are_repeated_on_more_rows(few_rows_to_learn_from, many_
     assert others
     assert {trial["metric"] for trial in others} <= {None, "diagonal"}
     assert model.feature_importances_[:2].sum() > 0.95
+
+
+def test_large_data_compare_the_smallest_ridge_that_is_possible(many_rows, monkeypatch):
+    first = plan_of(KMPRegressor(), *many_rows).learning.alphas
+    monkeypatch.setattr(planning, "CV_ROWS", 300)
+    monkeypatch.setattr(planning, "LEAST_RIDGE", 1e-7)
+    # At 400 rows that is 4e-5 of what 1 stands for.
+    alphas = plan_of(KMPRegressor(), *many_rows).learning.alphas
+    np.testing.assert_allclose(alphas[0] / alphas[-1], 4e-6)
+    assert alphas[1:] == first[2:]
 
 
 def test_half_as_many_more_rows_are_not_worth_another_look(rng, few_rows_to_learn_from):

@@ -159,18 +159,23 @@ def _source(
         chains=[] if metric is None else _chains(families, metric, sample.X.shape[1]),
         may_stay=metric is None or metric.may_stay or not metric.shapes,
         n_rounds=0 if metric is None else metric.n_rounds,
-        alphas=_learning_alphas(sample, grid.dictionaries[0]),
+        alphas=_learning_alphas(sample, grid.dictionaries[0], is_large),
         ridge_of_loss=loss_ridge(sample.bound(loss), sample.Y, sample.weight),
     )
     return grid, learning
 
 
-def _learning_alphas(sample: Sample, functions: Functions) -> list[float]:
+def _learning_alphas(
+    sample: Sample, functions: Functions, is_large: bool
+) -> list[float]:
     """Return the ridges to compare, large enough to go by inner products."""
     scale = functions.scale(sample.X, sample.weight)
     unit = sample.unit * (scale if 0 < scale < np.inf else 1.0)
     least = LEAST_RIDGE * float(sample.weight.sum()) / sample.unit
     enough = [a for a in LEARNING_ALPHAS if a >= least] or LEARNING_ALPHAS[-1:]
+    if is_large:
+        # Little noise asks for the smallest ridge that is possible.
+        enough = sorted({least, *enough})
     return [unit * a for a in enough]
 
 

@@ -3,9 +3,9 @@
     python benchmarks/bench_choosing.py [--rows 1000 10000] [--only KMP]
 
 Friedman's first function, 10 features, noise 1; classifiers say whether it is above its
-median.  Every fit is a process of its own with one thread, after a small fit that
-compiles.  Times are seconds of the processor, memory is what the fit held above its
-start.
+median, rankers get grades from 0 to 4 in groups of 20 rows. Every fit is a process of
+its own with one thread, after a small fit that compiles. Times are seconds of the
+processor, memory is what the fit held above its start.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ MODELS = (
     "KMPRegressor(loss=Quantile(0.9))",
     "KMPRegressor(dictionary=ManyWidths())",
     "KMPRegressor(dictionary=Features() + OneKernel())",
+    "KMPRanker()",
+    'KMPRanker(loss="logistic")',
     "LearnedMetric()",
     "HKNNClassifier()",
     "CKNNClassifier()",
@@ -57,11 +59,16 @@ if is_classifier(model):
 if type(model).__name__ == "SparseKernelCCA":
     X, y = X[:, :5], X[:, 3:]  # two views, with two features in both
 X, X_new, y = X[:rows], X[rows:], y[:rows]
-clone(model).fit(X[:300], y[:300])
+groups = {}
+if type(model).__name__ == "KMPRanker":
+    y = np.digitize(y, np.quantile(y, [0.2, 0.4, 0.6, 0.8]))
+    groups = {"groups": np.arange(rows) // 20}
+few = {"groups": np.arange(300) // 20} if groups else {}
+clone(model).fit(X[:300], y[:300], **few)
 def held():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 before, start = held(), time.process_time()
-model.fit(X, y)
+model.fit(X, y, **groups)
 fitted, more = time.process_time() - start, held() - before
 apply = next(getattr(model, name) for name in ("predict", "score_samples", "transform")
              if hasattr(model, name))

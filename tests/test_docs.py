@@ -21,7 +21,7 @@ NAMES = [path.stem for path in PAGES]
 STAND_ALONE = ("components", "densities")
 PUBLIC = (
     "bounds components dask datasets densities dictionaries export files functions "
-    "inspection kernels losses neighbors report"
+    "inspection kernels losses neighbors ranking report"
 )
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 

@@ -22,14 +22,12 @@ from pursuit import (
 )
 from pursuit._limits import Limits
 from pursuit.datasets import make_spiral
+from pursuit.densities.mixture_pursuit import MixturePath, pursue_mixture, refitted
 from pursuit.densities.oriented_mixtures import log_mixture, oriented
 from pursuit.densities.sparse_mixtures import (
-    MixturePath,
     SparseSettings,
     dictionary_of,
     gaussians_of,
-    pursue_mixture,
-    refitted,
 )
 
 LIMITS = Limits(1 << 30, 1)

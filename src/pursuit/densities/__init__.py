@@ -1,5 +1,5 @@
 """Densities of local Gaussians: the mathematics behind the estimators."""
 
-from .sparse_mixtures import MixturePath
+from .mixture_pursuit import MixturePath
 
 __all__ = ["MixturePath"]

@@ -9,13 +9,14 @@ import numpy as np
 
 from pursuit.densities.local_gaussians import LocalGaussians
 from pursuit.densities.local_weights import WeightedNeighbors
+from pursuit.densities.mixture_pursuit import MixturePath
 from pursuit.densities.mixtures import Mixture
 from pursuit.densities.oriented_mixtures import OrientedGaussians
 from pursuit.densities.points import Coordinates, DistinctRows
 from pursuit.densities.pointwise_densities import PointwiseDensity
 from pursuit.densities.pointwise_gaussians import PointwiseGaussians
 from pursuit.densities.smoothing import ClassMeans, Smoother
-from pursuit.densities.sparse_mixtures import MixturePath, SparseMixture
+from pursuit.densities.sparse_mixtures import SparseMixture
 from pursuit.estimators.densities import (
     DensityClassifier,
     DensityOutlierDetector,

@@ -24,7 +24,6 @@ from pursuit._words import (
     MethodWord,
     MetricWord,
     NumberLoss,
-    RankingLoss,
     SelectionWord,
     WidthRule,
 )
@@ -87,7 +86,7 @@ class BaseKMP(
         gamma: float | WidthRule | Literal["cv"] = "cv",
         metric: MetricWord | Auto | Metric | list[Any] | np.ndarray | None = "auto",
         dictionary: Any = None,
-        loss: ClassLoss | NumberLoss | RankingLoss | Auto | Loss = "auto",
+        loss: ClassLoss | NumberLoss | Auto | Loss = "auto",
         max_support: int | float | None = None,
         method: MethodWord | Method = "pre-fitting",
         selection: SelectionWord | Selection | None = "cv",

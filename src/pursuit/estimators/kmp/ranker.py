@@ -265,7 +265,7 @@ class KMPRanker(BaseKMP):
             gamma=gamma,
             metric=metric,
             dictionary=dictionary,
-            loss=loss,
+            loss=loss,  # type: ignore[arg-type]
             max_support=max_support,
             method=method,
             selection=selection,

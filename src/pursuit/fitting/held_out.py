@@ -140,11 +140,6 @@ def known_at(folds: Sequence[FoldPath], sizes: Sequence[int]) -> bool:
     return bool(folds) and all(fold.knows(sizes) for fold in folds)
 
 
-def truncated(folds: Sequence[FoldPath], sizes: Sequence[int]) -> list[FoldPath]:
-    """Return the folds up to these sizes; none if they do not know them."""
-    return [f.truncate(sizes) for f in folds] if known_at(folds, sizes) else []
-
-
 # -- from a fit ----------------------------------------------------------------------
 
 

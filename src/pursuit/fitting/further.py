@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from .folds import Folds
 from .parts import enough_atoms
 from .plan import Learning, Plan
 from .rounds import CLEAR_GAIN, Arena, Round
@@ -55,13 +54,9 @@ def arena_of_more(
         return None
     rows = np.flatnonzero(is_open & (priority <= priorities[n - 1]))
     part = plan.some(rows, enough_atoms(plan, rows, MORE_ATOMS), [])
-    few = part.sample
-    judging = few.from_priority(priorities[n - int(_HELD_SHARE * n)])
-    folds = Folds.of(
-        *([judging.astype(np.float64)], few.weight, few.sets, part.grid.atom_sets),
-        are_random=True,
-    )
-    return Arena(replace(part, folds=folds), learning, MORE_STEPS)
+    judging = part.sample.from_priority(priorities[n - int(_HELD_SHARE * n)])
+    part = part.holding_out([judging.astype(np.float64)])
+    return Arena(part, learning, MORE_STEPS)
 
 
 def further(

@@ -190,8 +190,7 @@ class SparseManifoldParzen(MixtureDensity):
         n_components = whole_number("n_components", self.n_components, 0, (None,))
         neighbors = _numbers_of_neighbors(self.n_neighbors)
         check_verbose(self.verbose)
-        state = self.random_state
-        rng = random_numbers(0 if state is None else state)
+        rng = random_numbers(self.random_state, 0)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         limits = self._limits()

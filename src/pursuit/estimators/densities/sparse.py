@@ -205,11 +205,7 @@ class SparseManifoldParzen(MixtureDensity):
         )
         folds = _folds(self.cv, X, weight, points)
         mixture = fit_sparse(points, settings, folds, limits, rng, self.verbose)
-        first = np.full(len(points), -1)
-        used = points.set_of_row >= 0
-        # The first of equal rows stands for all.
-        first[points.set_of_row[used][::-1]] = np.flatnonzero(used)[::-1]
-        self._set_mixture(mixture.of_rows(first))
+        self._set_mixture(mixture.of_rows(points.training_rows))
         return self
 
     def _n_candidates(self, n_rows: int) -> int | None:

@@ -64,9 +64,9 @@ class Scores:
         return float(sum(w.sum() for w in self.weights))
 
     def beyond(self, coverage: float) -> float:
-        """Return how many rows may exceed a limit; negative if even none is too many.
+        """Return how many rows may exceed a limit, negative if no finite limit will do.
 
-        Then no finite limit covers so much.
+        Few rows cannot promise a high coverage.
         """
         n = self.n_rows + 1.0
         beyond = (1.0 - coverage) * n - 1.0

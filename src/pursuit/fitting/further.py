@@ -22,7 +22,7 @@ from .rounds import CLEAR_GAIN, Arena, Round
 # At most so many rows, functions and steps; the share of the rows that judges.
 MORE_ROWS, MORE_ATOMS, MORE_STEPS, _HELD_SHARE = 8_000, 1_000, 400, 0.25
 
-# How many times the rows learned from before are worth it.
+# More rows are worth it if they are this many times those learned from before.
 _WORTHWHILE = 2.0
 
 # Kernels that are compared again: how many at most, and by which share of the lowest

@@ -24,7 +24,7 @@ from .trials import Trial
 # Bytes that the paths of all folds may keep; the largest sizes go first.
 _PATH_BYTES = 256 << 20
 # Bytes of function values on the rows that were never seen, of all folds. If there are
-# more, some of the rows tell, but so many of all folds together.
+# more, only some of the rows are kept: of all folds together at least so many.
 _VALUE_BYTES = 16 << 20
 _LEAST_ROWS = 1000
 

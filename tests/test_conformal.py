@@ -74,6 +74,11 @@ def test_limits_are_those_of_the_definition(coverage, seed):
     assert known.are_likely(new, coverage).tolist() == expected
 
 
+def test_the_least_limit_is_that_of_all_rows():
+    known = Scores.of([np.array([3.0, 1.0]), np.array([2.0])], [np.ones(2), np.ones(1)])
+    assert known.limits(np.zeros((1, 2)), np.ones((1, 2)), 1e-12) == [1.0]
+
+
 @pytest.mark.parametrize("coverage", COVERAGES)
 def test_intervals_are_those_of_the_definition(numbers, new, coverage):
     X, y = numbers

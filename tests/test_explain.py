@@ -12,7 +12,7 @@ from sklearn.inspection import partial_dependence as sklearn_dependence
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pursuit import HKNNClassifier, KMPClassifier, KMPRegressor
+from pursuit import HKNNClassifier, KMPClassifier, KMPRanker, KMPRegressor
 from pursuit.dictionaries import Features, ManyWidths, OneKernel, Union
 from pursuit.explain import (
     base_value,
@@ -51,6 +51,7 @@ MODELS = {
     "features": KMPRegressor(
         dictionary=Union(Features(degree=2), OneKernel("rbf", gamma=0.4)), **FIXED
     ),
+    "ranker": KMPRanker("rbf", gamma=0.3, **FIXED),
 }
 
 

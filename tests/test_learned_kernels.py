@@ -236,7 +236,7 @@ def test_no_row_is_learned_from_and_held_out_on_large_data(rng, monkeypatch, sel
     plan = plan_of(model, X, y)
     part, is_shared = learning._part_to_learn(plan)
     assert is_shared
-    larger = learning._arena_of_more(plan)
+    larger = learning._larger_arena(plan)
     assert larger is not None
     learned = learning.learn(plan)
     first, seen = (

@@ -127,8 +127,12 @@ def thread_count(n_jobs: Any, default: int | None = None) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
-def random_numbers(random_state: Any) -> np.random.RandomState:
+def random_numbers(
+    random_state: Any, instead_of_none: Any = None
+) -> np.random.RandomState:
     """Return the generator that ``random_state`` stands for."""
+    if random_state is None:
+        random_state = instead_of_none
     try:
         return check_random_state(random_state)
     except ValueError as error:

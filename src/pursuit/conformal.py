@@ -64,9 +64,9 @@ class Scores:
         return float(sum(w.sum() for w in self.weights))
 
     def beyond(self, coverage: float) -> float:
-        """Return how many rows may exceed a limit; negative if even none is too many.
+        """Return how many rows may exceed a limit, negative if no finite limit will do.
 
-        Then no finite limit covers so much.
+        Few rows cannot promise a high coverage.
         """
         n = self.n_rows + 1.0
         beyond = (1.0 - coverage) * n - 1.0
@@ -135,7 +135,8 @@ def _find_limits(
         for k in range(n_folds):
             at[k] = starts[k]
         total = 0.0
-        while True:
+        # A coverage of nearly 0 leaves nothing beyond the last row.
+        for _ in range(len(values)):
             largest, fold = -np.inf, -1
             for k in range(n_folds):
                 if at[k] < starts[k + 1]:

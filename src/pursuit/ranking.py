@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._compiling import compiled
 from ._parameters import is_whole
+from .losses.groups import Rows
 
 __all__ = ["ndcg", "pairwise_accuracy"]
 
@@ -39,6 +39,15 @@ def group_codes(groups: Any, n_rows: int) -> np.ndarray:
         known: dict[Any, int] = {}
         return np.array([known.setdefault(label, len(known)) for label in labels])
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def have_order(y: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return whether each group has rows of different grades, (n_groups,)."""
+    n_groups = codes.max(initial=-1) + 1
+    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(low, codes, y)
+    np.maximum.at(high, codes, y)
+    return high > low
 
 
 def ndcg(y: Any, scores: Any, groups: Any = None, *, k: int | None = None) -> float:
@@ -80,12 +89,11 @@ def ndcg(y: Any, scores: Any, groups: Any = None, *, k: int | None = None) -> fl
         )
     if k is not None and not is_whole(k, 1):
         raise ValueError(f"k={k!r} must be a whole number of at least 1, or None.")
-    n_groups = codes.max(initial=-1) + 1
-    has_order = _has_order(y, codes, n_groups)
-    if not has_order.any():
+    counts = have_order(y, codes)
+    if not counts.any():
         return 1.0
-    gained, best = (_gains(y, by, codes, n_groups, k) for by in (scores, y))
-    return float(np.mean(gained[has_order] / best[has_order]))
+    gained, best = (_gains(y, by, codes, k) for by in (scores, y))
+    return float(np.mean(gained[counts] / best[counts]))
 
 
 def pairwise_accuracy(y: Any, scores: Any, groups: Any = None) -> float:
@@ -117,13 +125,17 @@ def pairwise_accuracy(y: Any, scores: Any, groups: Any = None) -> float:
     0.4166666666666667
     """
     y, scores, codes = _ranked(y, scores, groups)
-    n_groups = codes.max(initial=-1) + 1
-    order = np.lexsort((scores, codes))
-    grades = np.unique(y, return_inverse=True)[1]
-    starts = np.searchsorted(codes[order], np.arange(n_groups + 1))
-    n_pairs, n_right = np.zeros((2, n_groups))
-    _count(scores[order], grades[order], starts, n_pairs, n_right)
+    rows = Rows.of(codes, y, np.ones(len(y)))
+    first = rows.starts[:-1]
+    n_pairs = np.add.reduceat(rows.n_lower, first)
+    # A margin of 1 between places holds the rows that are as high, or higher.
+    place = np.unique(scores, return_inverse=True)[1][rows.order].astype(np.float64)
+    n_not_above, n_not_below = (
+        np.add.reduceat(rows.window_sums(p, rows.weight)[0, 0], first)
+        for p in (-place, place)
+    )
     counts = n_pairs > 0
+    n_right = 0.5 * (n_pairs + n_not_above - n_not_below)
     return float(np.mean(n_right[counts] / n_pairs[counts])) if counts.any() else 1.0
 
 
@@ -143,16 +155,8 @@ def _ranked(
     return y, scores, group_codes(groups, len(y))
 
 
-def _has_order(y: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return whether each group has rows of different grades."""
-    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
-    np.minimum.at(low, codes, y)
-    np.maximum.at(high, codes, y)
-    return high > low
-
-
 def _gains(
-    y: np.ndarray, by: np.ndarray, codes: np.ndarray, n_groups: int, k: int | None
+    y: np.ndarray, by: np.ndarray, codes: np.ndarray, k: int | None
 ) -> np.ndarray:
     """Return the discounted gain of each group in the falling order of ``by``."""
     order = np.lexsort((-by, codes))
@@ -165,56 +169,4 @@ def _gains(
     is_new[1:] |= by[1:] != by[:-1]
     tie = np.cumsum(is_new) - 1
     mean = np.bincount(tie, weights=y) / np.bincount(tie)
-    return np.bincount(codes, weights=mean[tie] * discount, minlength=n_groups)
-
-
-@compiled
-def _count(
-    scores: np.ndarray,
-    grades: np.ndarray,
-    starts: np.ndarray,
-    n_pairs: np.ndarray,
-    n_right: np.ndarray,
-) -> None:
-    """Count pairs of different grades, and those in the order of rising scores.
-
-    A tree over the grades knows how many rows of each came before. Rows of equal scores
-    come in together, and their pairs with each other are half right.
-    """
-    tree = np.zeros(grades.max() + 2)
-    n_equal = np.empty(len(scores))
-    for g in range(len(starts) - 1):
-        first, last = starts[g], starts[g + 1]
-        start = first
-        while start < last:
-            stop = start
-            while stop < last and scores[stop] == scores[start]:
-                below = _below(tree, grades[stop])
-                n_right[g] += below
-                n_equal[stop] = _below(tree, grades[stop] + 1) - below
-                stop += 1
-            for i in range(start, stop):
-                equal = _below(tree, grades[i] + 1) - _below(tree, grades[i])
-                n_pairs[g] += i - first - equal
-                n_right[g] += 0.5 * (i - start - (equal - n_equal[i]))
-                _add(tree, grades[i], 1.0)
-            start = stop
-        for i in range(first, last):
-            _add(tree, grades[i], -1.0)
-
-
-@compiled
-def _add(tree: np.ndarray, grade: int, number: float) -> None:
-    at = grade + 1
-    while at < len(tree):
-        tree[at] += number
-        at += at & -at
-
-
-@compiled
-def _below(tree: np.ndarray, grade: int) -> float:
-    total, at = 0.0, grade
-    while at > 0:
-        total += tree[at]
-        at -= at & -at
-    return total
+    return np.bincount(codes, weights=mean[tie] * discount)

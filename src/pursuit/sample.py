@@ -170,7 +170,7 @@ class Sample:
             is_kernel=is_kernel,
             seed=seed,
             **how,
-        )._compared()
+        )._centered()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -191,19 +191,21 @@ class Sample:
 
         In ranking, the sizes of the groups.
         """
-        if self.groups is not None and self.is_within_groups:
-            return np.bincount(self.groups, weights=self.counts)[self.groups]
+        groups = self.centered_groups
+        if groups is not None:
+            return np.bincount(groups, weights=self.counts)[groups]
         if self.codes is not None:
             return self.codes.astype(np.float64)
         return np.ascontiguousarray(self.Y.T).mean(axis=1)
 
     @property
-    def is_within_groups(self) -> bool:
-        """Whether targets count around their means in each group only.
+    def centered_groups(self) -> np.ndarray | None:
+        """The groups in each of which targets count around their means only.
 
-        Where all rows are one group, the constant of the model does the same.
+        None if there are none, or only one: there the constant of the model does the
+        same.
         """
-        return self.groups is not None and not self.fit_intercept
+        return None if self.fit_intercept else self.groups
 
     @property
     def together(self) -> np.ndarray | None:
@@ -243,10 +245,11 @@ class Sample:
 
         In ranking, those of groups of which all rows have, if there is one.
         """
-        if self.groups is None or not self.is_within_groups:
+        groups = self.centered_groups
+        if groups is None:
             return self.priority >= first
-        low = self.groups[(self.priority >= 0) & (self.priority < first)]
-        is_whole = (self.priority >= 0) & ~np.isin(self.groups, low)
+        low = groups[(self.priority >= 0) & (self.priority < first)]
+        is_whole = (self.priority >= 0) & ~np.isin(groups, low)
         return is_whole if is_whole.any() else self.priority >= first
 
     def lowest(self, n: int, n_of_class: int) -> Sample:
@@ -271,7 +274,7 @@ class Sample:
             sets=np.where(is_kept, self.sets, -1),
             priority=priority,
             rows=self.rows[is_kept[self.rows]],
-        )._compared()
+        )._centered()
 
     def some(self, rows: np.ndarray) -> Sample:
         """Return some of the rows, in order; sets and priorities keep their numbers."""
@@ -293,13 +296,14 @@ class Sample:
             rows=centers[centers >= 0],
             seen=self.seen[rows],
             groups=None if self.groups is None else self.groups[rows],
-        )._compared()
+        )._centered()
 
-    def _compared(self) -> Sample:
+    def _centered(self) -> Sample:
         """Return the sample with targets around their means in each group."""
-        if self.groups is None or not self.is_within_groups:
+        groups = self.centered_groups
+        if groups is None:
             return self
-        return replace(self, Y=centered(self.Y, self.groups, self.weight))
+        return replace(self, Y=centered(self.Y, groups, self.weight))
 
 
 def _draw_order(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ __all__ = [
     "check_output",
     "count",
     "count_from_0",
+    "coverage",
     "notation_of",
     "opened",
     "share",
@@ -137,10 +139,7 @@ def count_from_0(text: str) -> int:
 
 def share(text: str) -> float:
     """Return a share of the rows that may be held out."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = _number(text)
     if not 0 <= value <= 0.9:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 0.9")
     return value
@@ -148,15 +147,20 @@ def share(text: str) -> float:
 
 def coverage(text: str) -> float:
     """Return a share of the targets that intervals are to hold."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = _number(text)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a share between 0 and 1, such as 0.9"
         )
     return value
+
+
+def _number(text: str) -> float:
+    """Return a number, NaN if the text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _delimiter(text: str) -> str:

@@ -151,6 +151,12 @@ class DistinctRows:
         base, highest = scale(self.X, self.some_rows())
         return base * unit, highest
 
+    @property
+    def training_rows(self) -> np.ndarray:
+        """The training row that is each distinct row, the first of equal ones, (l,)."""
+        used = np.flatnonzero(self.set_of_row >= 0)
+        return used[np.unique(self.set_of_row[used], return_index=True)[1]]
+
     def of_training_rows(self, values: np.ndarray) -> np.ndarray:
         """Return values of distinct rows for all training rows, NaN for weight 0."""
         return np.append(values, np.nan)[self.set_of_row]

@@ -87,12 +87,12 @@ class Problem:
         )
 
     @property
-    def is_within_groups(self) -> bool:
-        """Whether atoms count around their means in each group only.
+    def centered_groups(self) -> np.ndarray | None:
+        """The groups in each of which atoms count around their means only.
 
-        Where all rows are one group, the constant does the same.
+        None if there are none, or only one: there the constant does the same.
         """
-        return self.groups is not None and not self.fit_intercept
+        return None if self.fit_intercept else self.groups
 
     @property
     def means(self) -> np.ndarray:

@@ -53,13 +53,14 @@ def held_out_parts(
         folds = make_folds(*data, n_folds, *how)
         return folds if len(folds) > 1 else []
     users = _GivenFolds("n_folds", n_folds, "fit(X, y, groups=...), or ", _NOTHING)
-    if sample.groups is not None and sample.is_within_groups:
+    ranked = sample.centered_groups
+    if ranked is not None:
         with warnings.catch_warnings():
             # One that does not look at groups may yet keep them whole.
             warnings.filterwarnings("ignore", "The groups parameter is ignored")
             data = sample.X, sample.Y[0], weight
-            masks = users.masks(*data, sample.groups, is_class)
-        _check_whole(masks, sample.groups, weight, n_folds)
+            masks = users.masks(*data, ranked, is_class)
+        _check_whole(masks, ranked, weight, n_folds)
         return masks
     return users.masks(sample.X, y, weight, groups, is_class)
 

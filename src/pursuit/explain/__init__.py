@@ -15,8 +15,8 @@ products with each other, monomials, and sums of all these. A full metric mixes
 features: fit with ``metric="diagonal"``.
 
 What is explained are the values of the model: predictions of a regressor before its
-link, the decision function of a classifier, which is half the log-odds under the
-logistic loss.
+link, scores of a ranker, the decision function of a classifier, which is half the
+log-odds under the logistic loss.
 """
 
 from .dependence import partial_dependence

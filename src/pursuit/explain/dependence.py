@@ -35,7 +35,7 @@ def partial_dependence(
 
     Parameters
     ----------
-    model : KMPClassifier, KMPRegressor or Pipeline
+    model : KMPClassifier, KMPRanker, KMPRegressor or Pipeline
         Fitted model whose functions are products over features (see
         :mod:`pursuit.explain`), or a pipeline that ends in one: then `features` are
         those that the last step sees.

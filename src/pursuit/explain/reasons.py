@@ -65,7 +65,7 @@ def reasons(
 
     Parameters
     ----------
-    model : KMPClassifier, KMPRegressor or Pipeline
+    model : KMPClassifier, KMPRanker, KMPRegressor or Pipeline
         Fitted model, with any kernel or dictionary, or a pipeline that ends in one.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows.

@@ -36,7 +36,7 @@ def shapley(
 
     Parameters
     ----------
-    model : KMPClassifier, KMPRegressor or Pipeline
+    model : KMPClassifier, KMPRanker, KMPRegressor or Pipeline
         Fitted model whose functions are products over features (see
         :mod:`pursuit.explain`), or a pipeline that ends in one: then the features that
         the last step sees are explained.

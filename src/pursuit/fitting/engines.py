@@ -227,7 +227,7 @@ class Engines:
         problem, n_atoms, n_rows = problems[0], len(dictionary), X.shape[0]
         if self.n_drawn is not None or not _suits_moments(problem, n_atoms):
             return None
-        if problem.is_within_groups:
+        if problem.centered_groups is not None:
             # Blocks of rows cut through groups.
             return None
         memory, dtype = _counted(self.memory), self.dtype
@@ -286,9 +286,10 @@ def _compare_within_groups(atoms: Atoms, problem: Problem) -> None:
 
     Folds keep groups whole, so that all of them share these atoms.
     """
-    if problem.groups is not None and problem.is_within_groups:
+    groups = problem.centered_groups
+    if groups is not None:
         weight = problem.weight + problem.held_out
-        atoms.change(partial(center_rows, groups=problem.groups, weight=weight))
+        atoms.change(partial(center_rows, groups=groups, weight=weight))
 
 
 # -- inner products of the atoms ---------------------------------------------------

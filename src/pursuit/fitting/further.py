@@ -15,7 +15,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from .folds import Folds
 from .parts import enough_atoms
 from .plan import Learning, Plan
 from .rounds import CLEAR_GAIN, Arena, Round
@@ -23,7 +22,7 @@ from .rounds import CLEAR_GAIN, Arena, Round
 # At most so many rows, functions and steps; the share of the rows that judges.
 MORE_ROWS, MORE_ATOMS, MORE_STEPS, _HELD_SHARE = 8_000, 1_000, 400, 0.25
 
-# How many times the rows learned from before are worth it.
+# More rows are worth it if they are this many times those learned from before.
 _WORTHWHILE = 2.0
 
 # Kernels that are compared again: how many at most, and by which share of the lowest
@@ -55,13 +54,9 @@ def arena_of_more(
         return None
     rows = np.flatnonzero(is_open & (priority <= priorities[n - 1]))
     part = plan.some(rows, enough_atoms(plan, rows, MORE_ATOMS), [])
-    few = part.sample
-    judging = few.from_priority(priorities[n - int(_HELD_SHARE * n)])
-    folds = Folds.of(
-        *([judging.astype(np.float64)], few.weight, few.sets, part.grid.atom_sets),
-        are_random=True,
-    )
-    return Arena(replace(part, folds=folds), learning, MORE_STEPS)
+    judging = part.sample.from_priority(priorities[n - int(_HELD_SHARE * n)])
+    part = part.holding_out([judging.astype(np.float64)])
+    return Arena(part, learning, MORE_STEPS)
 
 
 def further(

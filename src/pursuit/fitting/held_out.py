@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from .trials import Trial
 # Bytes that the paths of all folds may keep; the largest sizes go first.
 _PATH_BYTES = 256 << 20
 # Bytes of function values on the rows that were never seen, of all folds. If there are
-# more, some of the rows tell, but so many of all folds together.
+# more, only some of the rows are kept: of all folds together at least so many.
 _VALUE_BYTES = 16 << 20
 _LEAST_ROWS = 1000
 
@@ -37,10 +38,8 @@ class FoldModel:
     expansion : Expansion
     leverage : Leverage or None
         None where the steps did not optimize all coefficients under squared loss.
-    values : ndarray of shape (n, T)
-        Its values on these rows.
-    leverages : ndarray of shape (n,)
-        Its leverages there; zeros if it has none.
+    own : ndarray of shape (n, n_functions)
+        Values of its functions on these rows.
     Y : ndarray of shape (n, T)
         The targets of these rows, as fitted.
     weight : ndarray of shape (n,)
@@ -49,10 +48,21 @@ class FoldModel:
 
     expansion: Expansion
     leverage: Leverage | None
-    values: np.ndarray
-    leverages: np.ndarray
+    own: np.ndarray
     Y: np.ndarray
     weight: np.ndarray
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """Its values on these rows, (n, T)."""
+        return self.own @ self.expansion.coef.T + self.expansion.intercept
+
+    @cached_property
+    def leverages(self) -> np.ndarray:
+        """Its leverages there, (n,); zeros if it has none."""
+        if self.leverage is None:
+            return np.zeros(len(self.own))
+        return self.leverage.of_values(self.own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +104,13 @@ class FoldPath:
         sizes = self._within(sizes)
         support, coef, intercept = self.path.coefficients(sizes)
         places = self._places(support)
-        functions, G = self.functions[places], self.values[:, places]
-        leverage, leverages = None, np.zeros(len(G))
+        functions, leverage = self.functions[places], None
         if self.is_optimal and isinstance(self.path, OrthogonalPath):
             leverage = Leverage.at(self.path, sizes[0], functions)
-            leverages = leverage.of_values(G)
         return FoldModel(
             expansion=Expansion(functions, coef, intercept),
             leverage=leverage,
-            values=G @ coef.T + intercept,
-            leverages=leverages,
+            own=self.values[:, places],
             Y=self.Y,
             weight=self.weight,
         )
@@ -131,11 +138,6 @@ class FoldPath:
 def known_at(folds: Sequence[FoldPath], sizes: Sequence[int]) -> bool:
     """Return whether there are folds, and all know the models of these sizes."""
     return bool(folds) and all(fold.knows(sizes) for fold in folds)
-
-
-def truncated(folds: Sequence[FoldPath], sizes: Sequence[int]) -> list[FoldPath]:
-    """Return the folds up to these sizes; none if they do not know them."""
-    return [f.truncate(sizes) for f in folds] if known_at(folds, sizes) else []
 
 
 # -- from a fit ----------------------------------------------------------------------

@@ -69,7 +69,7 @@ def learn(plan: Plan) -> Plan:
                 # The kernel to begin with serves.
                 return replace(plan, learning=None, is_cut_short=True)
             more: list[Round] = []
-            larger = _arena_of_more(plan) if is_shared else None
+            larger = _larger_arena(plan) if is_shared else None
             if larger is not None and not is_cut_short:
                 eligible = _eligible(rounds, plan.learning)
                 again = further(larger, plan.learning, arena, eligible)
@@ -208,8 +208,7 @@ def _part_to_learn(plan: Plan) -> tuple[Plan, bool]:
     few = part.sample
     data = few.contents, few.balance, few.multiplicity
     parts = make_folds(*data, N_FOLDS, few.seed, few.is_class, few.together)
-    folds = Folds.of(parts, few.weight, few.sets, part.grid.atom_sets, True)
-    return replace(part, folds=folds), True
+    return part.holding_out(parts), True
 
 
 def _is_open(plan: Plan) -> np.ndarray:
@@ -227,7 +226,7 @@ def _priority_of(sample: Sample, is_open: np.ndarray) -> int:
     return int(priorities[LEARNING_ROWS])
 
 
-def _arena_of_more(plan: Plan) -> Arena | None:
+def _larger_arena(plan: Plan) -> Arena | None:
     """Return an arena of more rows, without those to be held out later."""
     assert plan.learning is not None
     sample, is_open = plan.sample, _is_open(plan)
@@ -250,7 +249,7 @@ def _with_kernel(plan: Plan, arena: Arena, best: Round, is_shared: bool = True) 
         pairs=pairs,
     )
     if is_shared:
-        return replace(plan, grid=grid, folds=_folds_of_others(plan, arena))
+        return replace(_holding_out_others(plan, arena), grid=grid)
     of_folds = dict(zip(_keys(plan.folds), best.factors, strict=True))
 
     def relearn(weight: np.ndarray) -> list[Functions]:
@@ -336,20 +335,17 @@ def _keys(folds: Folds) -> list[bytes]:
     return [weight.tobytes() for weight in folds.weights]
 
 
-def _folds_of_others(plan: Plan, arena: Arena) -> Folds:
-    """Return one part of the rows that nothing was learned from, to be held out.
+def _holding_out_others(plan: Plan, arena: Arena) -> Plan:
+    """Return the plan that holds out one part of the rows that nothing learned from.
 
-    A part that the model leaves out holds none of them already.
+    A part that the model leaves out is such a part already.
     """
     if plan.holds_out_of_model:
-        return plan.folds
+        return plan
     sample = plan.sample
     learned_from = arena.plan.sample.priority.max()
     first = max(learned_from + 1, sample.n_distinct - _n_held_out(sample))
-    part = sample.from_priority(first).astype(np.float64)
-    return Folds.of(
-        [part], sample.weight, sample.sets, plan.grid.atom_sets, are_random=True
-    )
+    return plan.holding_out([sample.from_priority(first).astype(np.float64)])
 
 
 def _n_held_out(sample: Sample) -> int:

@@ -238,14 +238,18 @@ class Plan:
         path = pursuit.path()
         return replace(path, atoms=self.grid.labels[path.atoms])
 
+    def holding_out(self, parts: Sequence[np.ndarray], are_random: bool = True) -> Plan:
+        """Return the plan with folds that hold out these parts."""
+        weight, sets = self.sample.weight, self.sample.sets
+        folds = Folds.of(parts, weight, sets, self.grid.atom_sets, are_random)
+        return replace(self, folds=folds)
+
     def some(
         self, rows: np.ndarray, atoms: np.ndarray, parts: Sequence[np.ndarray]
     ) -> Plan:
         """Return the plan for some rows, atoms and folds."""
         sample, grid = self.sample.some(rows), self.grid.some(atoms, rows)
-        parts = [part[rows] for part in parts]
-        folds = self.folds
-        return replace(
+        part = replace(
             self,
             sample=sample,
             grid=grid,
@@ -258,8 +262,6 @@ class Plan:
                 groups=sample.groups,
                 loss=sample.bound(self.template.loss),
             ),
-            folds=Folds.of(
-                parts, sample.weight, sample.sets, grid.atom_sets, folds.are_random
-            ),
             score=None if self.score is None else self.score.some(rows),
         )
+        return part.holding_out([p[rows] for p in parts], self.folds.are_random)

@@ -95,7 +95,7 @@ class ImportancesDisplay:
 
         Parameters
         ----------
-        estimator : KMPClassifier, KMPRegressor, LearnedMetric or Pipeline
+        estimator : KMPClassifier, KMPRanker, KMPRegressor, LearnedMetric or Pipeline
             Fitted model, or a fitted pipeline that ends in one.
         feature_names : sequence of str, default=None
             Names of the features; by default those that the model saw, x0, x1, … if

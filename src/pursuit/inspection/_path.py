@@ -154,7 +154,7 @@ class PathDisplay:
 
         Parameters
         ----------
-        estimator : KMPClassifier, KMPRegressor or Pipeline
+        estimator : KMPClassifier, KMPRanker, KMPRegressor or Pipeline
             Fitted model, or a fitted pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
             Points.
@@ -216,7 +216,7 @@ class PathDisplay:
 
         Parameters
         ----------
-        estimator : KMPClassifier, KMPRegressor or Pipeline
+        estimator : KMPClassifier, KMPRanker, KMPRegressor or Pipeline
             Model whose size was chosen by folds (``selection="cv"`` or a
             `CrossValidation`), or a pipeline that ends in one.
         ax : matplotlib Axes, default=None

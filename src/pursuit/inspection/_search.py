@@ -196,7 +196,7 @@ class SearchDisplay:
 
         Parameters
         ----------
-        estimator : KMPClassifier, KMPRegressor or Pipeline
+        estimator : KMPClassifier, KMPRanker, KMPRegressor or Pipeline
             Fitted model, or a fitted pipeline that ends in one.
         kind : {"auto", "grid", "rounds"}, default="auto"
             What to draw: the grid of `gamma` and `alpha`, or the rounds in which the
@@ -215,7 +215,8 @@ class SearchDisplay:
         if not hasattr(model, "staged_score"):
             raise TypeError(
                 f"{type(model).__name__} keeps no such search: SearchDisplay is for "
-                "KMPClassifier and KMPRegressor, and for pipelines that end in one."
+                "KMPClassifier, KMPRanker and KMPRegressor, and for pipelines that end "
+                "in one."
             )
         check_is_fitted(model, "dual_coef_")
         if not model.search_:

@@ -163,7 +163,7 @@ class SupportDisplay:
 
         Parameters
         ----------
-        estimator : KMPClassifier, KMPRegressor, SVC, SVR or Pipeline
+        estimator : KMPClassifier, KMPRanker, KMPRegressor, SVC, SVR or Pipeline
             Fitted model with ``support_vectors_`` and ``dual_coef_``, or a fitted
             pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)

@@ -55,7 +55,8 @@ class Rows:
         groups, y, weight = groups[order], y[order], weight[order]
         places = np.arange(len(order))
         begins_group = np.diff(groups, prepend=groups[:1] - 1) != 0
-        begins_grade = begins_group | (np.diff(y, prepend=np.nan) != 0)
+        begins_grade = begins_group.copy()
+        begins_grade[1:] |= y[1:] != y[:-1]
         starts = np.flatnonzero(begins_group)
         lower = np.maximum.accumulate(np.where(begins_grade, places, 0))
         grade, group = np.cumsum(begins_grade), np.cumsum(begins_group) - 1
@@ -68,6 +69,23 @@ class Rows:
             level=grade - grade[starts][group],
             total=np.where(totals > 0, totals, 1.0)[group],
         )
+
+    @property
+    def n_lower(self) -> np.ndarray:
+        """The number of rows of lower grades in the group of each row, (n,)."""
+        return self.lower - np.repeat(self.starts[:-1], np.diff(self.starts))
+
+    def window_sums(self, f: np.ndarray, *columns: np.ndarray) -> np.ndarray:
+        """Return sums over lower and higher rows within the margin, (2, c, n).
+
+        ``f`` (n,) are predictions and ``columns`` what is summed, of the sorted rows.
+        """
+        group = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        order = np.lexsort((f, group))
+        out = np.zeros((2, len(columns), len(f)))
+        Z = np.array(columns)
+        loops.window_sums(f, order, self.starts, self.level, Z, *out)
+        return out
 
     def back(self, *values: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return values of the sorted rows, each (1, n) in the order of the rows."""
@@ -180,22 +198,12 @@ class PairwiseSquaredHinge(GroupLoss):
        2014.
     """
 
-    def _windows(self, f: np.ndarray, *columns: np.ndarray) -> np.ndarray:
-        """Return sums over lower and higher rows within the margin, (2, c, n)."""
-        rows = self._rows
-        group = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
-        out = np.zeros((2, len(columns), len(f)))
-        order = np.lexsort((f, group))
-        Z = np.array(columns)
-        loops.window_sums(f, order, rows.starts, rows.level, Z, *out)
-        return out
-
     def _look(self, f: np.ndarray) -> tuple[np.ndarray, ...]:
         rows, w = self._rows, self._rows.weight
         # Only differences in a group count; smaller numbers cancel less.
         starts, sizes = rows.starts[:-1], np.diff(rows.starts)
         f = f - np.repeat(np.add.reduceat(f, starts) / sizes, sizes)
-        below, above = self._windows(f, w, w * f, w * f * f)
+        below, above = self._rows.window_sums(f, w, w * f, w * f * f)
         gap = 1.0 - f
         value = (below[0] * gap + 2.0 * below[1]) * gap + below[2]
         slope = above[0] * (1.0 + f) - above[1] - below[0] * gap - below[1]
@@ -205,7 +213,7 @@ class PairwiseSquaredHinge(GroupLoss):
 
     def _bent(self, f: np.ndarray, v: np.ndarray) -> np.ndarray:
         w = self._rows.weight
-        both = self._windows(f, w, w * v).sum(axis=0)
+        both = self._rows.window_sums(f, w, w * v).sum(axis=0)
         return 2.0 * (both[0] * v - both[1]) / self._rows.total
 
 

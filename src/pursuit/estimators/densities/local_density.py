@@ -226,9 +226,7 @@ class LocalGaussianDensity(ScoredDensity):
         """
         check_is_fitted(self, "bandwidth_")
         n = whole_number("n_samples", n_samples, 2)
-        rng = random_numbers(
-            self.random_state if random_state is None else random_state
-        )
+        rng = random_numbers(random_state, self.random_state)
         log_mass, error = self._log_mass(n, rng)
         with np.errstate(over="ignore"):
             value = float(np.exp(log_mass))

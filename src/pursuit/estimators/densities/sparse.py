@@ -190,8 +190,7 @@ class SparseManifoldParzen(MixtureDensity):
         n_components = whole_number("n_components", self.n_components, 0, (None,))
         neighbors = _numbers_of_neighbors(self.n_neighbors)
         check_verbose(self.verbose)
-        state = self.random_state
-        rng = random_numbers(0 if state is None else state)
+        rng = random_numbers(self.random_state, 0)
         X = validate_data(self, X, dtype=np.float64)
         weight = check_sample_weight(sample_weight, len(X))
         limits = self._limits()
@@ -206,11 +205,7 @@ class SparseManifoldParzen(MixtureDensity):
         )
         folds = _folds(self.cv, X, weight, points)
         mixture = fit_sparse(points, settings, folds, limits, rng, self.verbose)
-        first = np.full(len(points), -1)
-        used = points.set_of_row >= 0
-        # The first of equal rows stands for all.
-        first[points.set_of_row[used][::-1]] = np.flatnonzero(used)[::-1]
-        self._set_mixture(mixture.of_rows(first))
+        self._set_mixture(mixture.of_rows(points.training_rows))
         return self
 
     def _n_candidates(self, n_rows: int) -> int | None:

@@ -218,16 +218,14 @@ class BaseKMP(
         rows = np.flatnonzero(
             (sample.priority >= 0) & (sample.priority < IMPORTANCE_ROWS)
         )
-        groups = None
-        if sample.groups is not None and sample.is_within_groups:
-            groups = sample.groups[rows]
+        groups = sample.centered_groups
         return importances(
             kernel,
             sample.X[rows],
             self.support_vectors_,
             self.dual_coef_.T,
             sample.weight[rows],
-            groups,
+            None if groups is None else groups[rows],
         )
 
     def _settings(self) -> Settings:

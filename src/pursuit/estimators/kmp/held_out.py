@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pursuit._parameters import probability
-from pursuit.fitting.held_out import FoldModel, FoldPath, known_at, truncated
+from pursuit.fitting.held_out import FoldModel, FoldPath, known_at
 from pursuit.fitting.plan import Plan
 
 
@@ -50,7 +50,9 @@ class HeldOut(BaseEstimator):
 
     def _folds_of(self, sizes: Sequence[int]) -> list[FoldPath]:
         """Return the models of the folds up to these sizes; none if not known."""
-        return truncated(self._folds, sizes)
+        if not known_at(self._folds, sizes):
+            return []
+        return [fold.truncate(sizes) for fold in self._folds]
 
     def _fold_models(self, sizes: Sequence[int] | None = None) -> list[FoldModel]:
         """Return the models of the folds, of the size of the model by default.

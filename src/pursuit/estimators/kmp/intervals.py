@@ -13,7 +13,7 @@ from pursuit._parameters import check_choice
 from pursuit._warnings import warn
 from pursuit.conformal import Scores
 from pursuit.expansions import Expansion, value_blocks
-from pursuit.fitting.held_out import FoldModel, known_at
+from pursuit.fitting.held_out import FoldModel
 from pursuit.leverage import Leverage
 from pursuit.methods import as_method
 from pursuit.path import OrthogonalPath
@@ -51,7 +51,7 @@ class Intervals(HeldOut):
         Held-out errors tell it, since the choice of the functions has not seen their
         rows; without them, the training errors and the degrees of freedom.
         """
-        if known_at(self._folds, self._sizes):
+        if self._has_folds:
             models = self._fold_models()
             weight = np.concatenate([m.weight for m in models])
             errors = [(m.Y - m.values).T ** 2 / (1.0 + m.leverages) for m in models]
@@ -180,7 +180,8 @@ class Intervals(HeldOut):
             own = Ends.of(self._outputs, values, _leverages(self._leverage(size), X))
             ends = [own] * len(models)
         else:
-            ends = [Ends.of(self._outputs, *_evaluated(model, X)) for model in models]
+            at_X = (values_and_leverages(m.expansion, m.leverage, X) for m in models)
+            ends = [Ends.of(self._outputs, *both) for both in at_X]
         if method == "minmax":
             ends = _outermost(ends)
         weights = [model.weight for model in models]
@@ -188,7 +189,7 @@ class Intervals(HeldOut):
             Scores.of([s[:, t] for s in scores], weights)
             for t in range(ends[0].low.shape[1])
         ]
-        _tell_of_infinite(coverages, of_targets[0].n_rows)
+        _tell_of_infinite(of_targets[0], coverages)
         limits = [_limits(s, ends, t, coverages) for t, s in enumerate(of_targets)]
         has_one = self._outputs.is_single or self._outputs.has_quantiles
         return limits[0] if has_one else np.stack(limits, axis=1)
@@ -229,11 +230,6 @@ def _scores(outputs: NumberOutputs, model: FoldModel) -> np.ndarray:
     ends = Ends.of(outputs, model.values, model.leverages)
     Y = model.Y[:, : ends.low.shape[1]]
     return np.maximum(ends.low - Y, Y - ends.high) / ends.spread[:, None]
-
-
-def _evaluated(model: FoldModel, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values (n, T) and the leverages of a model at the rows of X."""
-    return values_and_leverages(model.expansion, model.leverage, X)
 
 
 def values_and_leverages(
@@ -285,12 +281,13 @@ def _checked_method(method: Any) -> IntervalMethod:
     return method
 
 
-def _tell_of_infinite(coverages: np.ndarray, n_rows: float) -> None:
+def _tell_of_infinite(scores: Scores, coverages: np.ndarray) -> None:
     """Warn of coverages that no finite interval has."""
-    if np.any((1.0 - coverages) * (n_rows + 1.0) < 1.0 - 1e-9):
-        largest = coverages.max()
+    largest = coverages.max()
+    if scores.beyond(largest) < 0:
         needed = int(np.ceil(1.0 / (1.0 - largest) - 1.0 - 1e-9))
         warn(
             f"coverage={largest:g} needs {needed} held-out rows, there are "
-            f"{n_rows:g}: the interval is infinite. Ask for less, or fit to more rows."
+            f"{scores.n_rows:g}: the interval is infinite. Ask for less, or fit to "
+            "more rows."
         )

@@ -28,7 +28,7 @@ from pursuit.fitting.held_out import FoldPath
 from pursuit.losses import Loss, as_ranking_loss
 from pursuit.methods import Method, Redrawn
 from pursuit.metrics import Metric
-from pursuit.ranking import group_codes, ndcg
+from pursuit.ranking import group_codes, have_order, ndcg
 from pursuit.sample import Sample
 from pursuit.selection import Selection
 
@@ -466,9 +466,7 @@ class KMPRanker(BaseKMP):
 
 def _check_order(y: np.ndarray, codes: np.ndarray) -> None:
     """Raise a ValueError if no group has two rows of different grades."""
-    order = np.lexsort((y, codes))
-    y, codes = y[order], codes[order]
-    if np.any((np.diff(y) != 0) & (np.diff(codes) == 0)):
+    if have_order(y, codes).any():
         return
     n = len(np.unique(codes))
     raise ValueError(

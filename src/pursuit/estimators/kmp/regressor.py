@@ -171,8 +171,8 @@ class KMPRegressor(RegressorMixin, Intervals, Bounded, BatchFits, BaseKMP):
         3000 rows. Where that is not all, "cv" runs the best once more with all
         candidates, rows and folds; this last entry chooses the size. The rounds in
         which a kernel was learned come first: they have ``kernel``, ``metric`` and
-        ``round`` too, and squared losses. What large data repeated, or compared, on
-        some of the rows has their number as ``n_rows``.
+        ``round`` too, and squared losses. On large data, entries that were made on a
+        part of the rows have their number as ``n_rows``.
     kernel_ : Kernel
         Kernel of the model: ``kernel_(X, support_vectors_) @ dual_coef_.T +
         intercept_`` are its values.

@@ -148,8 +148,7 @@ class Settings:
 
     def rows_to_leave_out(self, n_samples: int) -> np.ndarray:
         """Return the training rows that are left out in turn, sorted."""
-        state = self.random_state
-        rng = random_numbers(0 if state is None else state)
+        rng = random_numbers(self.random_state, 0)
         n = min(self.loo_samples, n_samples)
         return np.sort(rng.choice(n_samples, n, replace=False))
 

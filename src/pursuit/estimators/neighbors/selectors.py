@@ -197,8 +197,7 @@ class PrototypePursuit(PrototypeSelector):
         check_verbose(self.verbose)
         thread_count(self.n_jobs)
         size = row_count("max_support", self.max_support, len(X), ())
-        state = self.random_state
-        rng = random_numbers(0 if state is None else state)
+        rng = random_numbers(self.random_state, 0)
         rows = self._judges(codes, rng)
         judges, codes = X[rows], codes[rows]
         variance = class_variance(judges, codes, len(self.classes_)) or 1.0
@@ -311,9 +310,8 @@ class CondensedNeighbors(PrototypeSelector):
 
     def _select(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:
         order = np.arange(len(X))
-        rng = random_numbers(self.random_state)
         if self.random_state is not None:
-            order = rng.permutation(len(X))
+            order = random_numbers(self.random_state).permutation(len(X))
         return condensed(X, codes, order)
 
 

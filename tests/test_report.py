@@ -24,7 +24,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
-from pursuit import HKNNClassifier, KMPClassifier, KMPRegressor, ParzenWindows, report
+from pursuit import (
+    HKNNClassifier,
+    KMPClassifier,
+    KMPRanker,
+    KMPRegressor,
+    ParzenWindows,
+    report,
+)
 from pursuit.dictionaries import Features, OneKernel
 from pursuit.export import UnsupportedError
 from pursuit.kernels import Gaussian, InMetric
@@ -551,6 +558,10 @@ def test_settings_say_what_was_set(cases):
     [
         (HKNNClassifier(), "KMPClassifier and KMPRegressor have one"),
         (ParzenWindows(), "no report of ParzenWindows"),
+        (
+            KMPRanker(),
+            "no report of KMPRanker: its page would judge rows",
+        ),
         (make_pipeline(StandardScaler(), HKNNClassifier()), "of HKNNClassifier"),
         (classifier(kernel=lambda A, B: A @ B.T), "cannot be exported"),
     ],

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 
 from pursuit._parameters import check_flag, random_numbers, whole_number
 from pursuit.export import Formula, UnsupportedError
@@ -113,11 +113,13 @@ def _reportable(model: Any) -> Any:
     """Return the model or pipeline; raise an error that says what has a report."""
     model = without_nesting(model)
     last = last_step(model)
-    if not hasattr(last, "staged_predict") or not hasattr(last, "truncate"):
+    is_judged_by_rows = is_classifier(last) or is_regressor(last)
+    if not is_judged_by_rows or not hasattr(last, "truncate"):
         raise UnsupportedError(
-            f"There is no report of {type(last).__name__}: its page would have to run "
-            "the model. KMPClassifier and KMPRegressor have one, and pipelines and "
-            "searches that end in one, also within each other."
+            f"There is no report of {type(last).__name__}: its page would judge rows "
+            "by themselves, and have to run the model. KMPClassifier and KMPRegressor "
+            "have one, and pipelines and searches that end in one, also within each "
+            "other."
         )
     return model
 

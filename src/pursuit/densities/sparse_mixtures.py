@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._limits import Limits
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 
 from .downdates import Models, corrected
 from .gaussians import LARGEST_ERROR
@@ -257,7 +259,10 @@ def fit_sparse(
     rng: np.random.RandomState,
     verbose: int | bool,
 ) -> SparseMixture:
-    """Return the mixture; folds, if there are some, choose width and size."""
+    """Return the mixture; folds, if there are some, choose width and size.
+
+    A Ctrl-C ends it with what was found so far and a warning.
+    """
     if len(points) < 2:
         return _single(points, settings)
     search = _Search(points, settings, folds, limits, rng)
@@ -267,15 +272,17 @@ def fit_sparse(
     variance = points.coordinates.width(sigma) ** 2
     X, everything = points.X, np.arange(len(points))
     data = search.dictionary(X, points.counts, everything, variance)
-    with Progress(settings.max_support, "Gaussians", verbose, "Gaussian") as bar:
-        path, chosen = pursue_mixture(data, settings.max_support, limits, bar)
-    size = len(path)
-    if folds:
-        curve = search.curve(variance, full=True)[:size]
-        curve = np.pad(curve, (0, size - len(curve)), "edge")
-        volume = points.coordinates.log_volume
+    path, chosen = search.path(data, verbose)
+    size, volume = len(path), points.coordinates.log_volume
+    curve = search.held_out(variance, size)
+    if curve is not None:
         path, size = replace(path, held_out=curve - volume), 1 + int(curve.argmax())
-    path = replace(path, scores=path.scores - points.coordinates.log_volume)
+    if search.was_interrupted:
+        warn(
+            f"The fit was interrupted; the density has the best bandwidth and the "
+            f"{size} Gaussians found so far."
+        )
+    path = replace(path, scores=path.scores - volume)
     left_out = _left_out(data, chosen[:size], path.weights[size - 1])
     return SparseMixture(
         points.coordinates,
@@ -284,7 +291,7 @@ def fit_sparse(
         sigma,
         size,
         trials,
-        points.of_training_rows(left_out - points.coordinates.log_volume),
+        points.of_training_rows(left_out - volume),
     )
 
 
@@ -323,7 +330,11 @@ def _left_out(data: Dictionary, chosen: list[int], weights: np.ndarray) -> np.nd
 
 
 class _Search:
-    """Fits on parts of the rows, for the choice of a width and of a size."""
+    """Fits on parts of the rows, for the choice of a width and of a size.
+
+    ``was_interrupted`` says whether a Ctrl-C ended a part of it: then the best so far
+    is taken, and no more is compared.
+    """
 
     def __init__(
         self,
@@ -335,6 +346,7 @@ class _Search:
     ) -> None:
         self._points, self._settings, self._limits = points, settings, limits
         self._folds = folds
+        self.was_interrupted = False
         # One order of the rows, of which draws take the first.
         self._order = rng.permutation(len(points))
 
@@ -393,6 +405,35 @@ class _Search:
             curves.append(np.pad(means, (0, size - len(means)), "edge"))
         return np.mean(curves, axis=0)
 
+    def path(
+        self, data: Dictionary, verbose: int | bool
+    ) -> tuple[MixturePath, list[int]]:
+        """Return the path of all rows, and the candidates chosen."""
+        size = self._settings.max_support
+        try:
+            with Progress(size, "Gaussians", verbose, "Gaussian") as bar:
+                return pursue_mixture(data, size, self._limits, bar)
+        except Interrupted as stop:
+            if stop.partial is None:
+                raise
+            self.was_interrupted = True
+            return stop.partial  # type: ignore[no-any-return]
+
+    def held_out(self, variance: float, size: int) -> np.ndarray | None:
+        """Return the mean log-density of held-out rows at sizes 1 to ``size``.
+
+        None if no rows are held out, or a Ctrl-C came.
+        """
+        if not self._folds or self.was_interrupted:
+            return None
+        try:
+            with single_interrupts():
+                curve = self.curve(variance, full=True)[:size]
+        except Interrupted:
+            self.was_interrupted = True
+            return None
+        return np.pad(curve, (0, size - len(curve)), "edge")
+
     def _score(self, width: float, X: np.ndarray) -> float:
         """Return how likely rows are that the Gaussians do not know."""
         if self._folds:
@@ -420,7 +461,13 @@ class _Search:
                 bar.show(len(curve), score=curve[-1][1])
                 return curve[-1][1]
 
-            _climb(score)
+            try:
+                with single_interrupts():
+                    _climb(score)
+            except Interrupted:
+                if not curve:
+                    raise
+                self.was_interrupted = True
         widths, scores = np.array(curve).T
         growth = growth_without_bound(curve, [curve])
         warn_of_degeneracy(growth, slope_at_the_end(curve), points.is_constant)

@@ -81,7 +81,8 @@ class SparseManifoldParzen(MixtureDensity):
     n_jobs : int or None, default=None
         Maximum number of threads. None and -1 take as many as BLAS may use.
     verbose : int or bool, default=0
-        Whether to show progress bars.
+        Whether to show progress bars. Ctrl-C ends the fit with what was found so far
+        and a warning.
 
     Attributes
     ----------
@@ -239,7 +240,8 @@ class SparseManifoldParzen(MixtureDensity):
         parts = mixture.gaussians[: mixture.size]
         C = np.einsum("kai,ka,kaj->kij", parts.axes, parts.spreads, parts.axes)
         C += parts.variance * np.eye(C.shape[1])
-        return C * mixture.coordinates.unit**2
+        unit = mixture.coordinates.unit
+        return C * unit * unit
 
     def staged_score_samples(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the log-densities at each row under the mixtures of sizes 1, 2, ...

@@ -74,6 +74,14 @@ def test_limits_are_those_of_the_definition(coverage, seed):
     assert known.are_likely(new, coverage).tolist() == expected
 
 
+def test_the_least_coverage_has_the_lowest_limit():
+    scores = Scores.of(
+        [np.array([2.0, 1.0]), np.array([3.0])], [np.ones(2), np.ones(1)]
+    )
+    centers, scales = np.array([[0.0, 5.0]]), np.ones((1, 2))
+    assert scores.limits(centers, scales, 1e-10).tolist() == [1.0]
+
+
 @pytest.mark.parametrize("coverage", COVERAGES)
 def test_intervals_are_those_of_the_definition(numbers, new, coverage):
     X, y = numbers

@@ -311,6 +311,22 @@ def test_several_quantiles_are_those_of_one_target(numbers):
         KMPRegressor(loss=Quantile(levels)).fit(X, np.column_stack([y, y]))
 
 
+def test_scores_of_one_prediction_do_not_judge_several_quantiles(numbers):
+    X, y = numbers
+    model = KMPRegressor(loss=Quantile([0.1, 0.9]), **{**GIVEN, "max_support": 5})
+    for scoring in ("r2", "neg_mean_squared_error"):
+        model.set_params(selection=CrossValidation(scoring=scoring))
+        with pytest.raises(ValueError, match=f"scoring='{scoring}' judges one"):
+            model.fit(X, y)
+
+    def coverage_of_both(model, X, y):
+        low, high = model.predict(X).T
+        return -abs(np.mean((low <= y) & (y <= high)) - 0.8)
+
+    model.set_params(selection=CrossValidation(scoring=coverage_of_both))
+    assert model.fit(X, y).predict(X).shape == (120, 2)
+
+
 @pytest.mark.parametrize("levels", [[], [0.9, 0.1], [0.1, 0.1], [0.0, 0.5], ["a"], "a"])
 def test_quantiles_must_rise(numbers, levels):
     with pytest.raises(ValueError, match=re.escape(f"quantile={levels!r}")):

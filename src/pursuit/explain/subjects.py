@@ -15,7 +15,7 @@ def model_and_rows(estimator: Any, *tables: Any) -> tuple[Any, list[Any]]:
 
     Parameters
     ----------
-    estimator : KMPClassifier, KMPRegressor or Pipeline
+    estimator : KMPClassifier, KMPRegressor, KMPRanker or Pipeline
     *tables : array-like or None
         Rows for the estimator.
     """
@@ -23,7 +23,7 @@ def model_and_rows(estimator: Any, *tables: Any) -> tuple[Any, list[Any]]:
     if not hasattr(model, "staged_score"):
         raise TypeError(
             f"{type(model).__name__} is no sum of functions: pursuit.explain is for "
-            "KMPClassifier and KMPRegressor, and for pipelines that end in one."
+            "KMPClassifier, KMPRegressor, KMPRanker, and pipelines that end in one."
         )
     check_is_fitted(model, "dual_coef_")
     if model._takes_matrix:

@@ -14,6 +14,7 @@ from pursuit._parameters import (
     check_verbose,
     is_whole,
     is_word,
+    neighbors_at_hand,
     positive_number,
     random_numbers,
     row_count,
@@ -197,6 +198,8 @@ class SparseManifoldParzen(MixtureDensity):
         weight = check_sample_weight(sample_weight, len(X))
         limits = self._limits()
         points = DistinctRows.of(X, weight)
+        if neighbors is not None and len(points) > 1:
+            neighbors_at_hand(max(neighbors), len(points) - 1, "the other rows")
         check_bandwidth(bandwidth, points.coordinates)
         settings = SparseSettings(
             min(max_support, len(points)),

@@ -23,7 +23,7 @@ from pursuit import (
 )
 from pursuit._limits import Limits
 from pursuit.datasets import make_spiral
-from pursuit.densities import mixture_pursuit
+from pursuit.densities import mixture_pursuit, sparse_mixtures
 from pursuit.densities.mixture_pursuit import MixturePath, pursue_mixture, refitted
 from pursuit.densities.oriented_mixtures import log_mixture, oriented
 from pursuit.densities.sparse_mixtures import (
@@ -76,7 +76,7 @@ def test_chooses_what_the_literal_pursuit_does(n_features, d):
     everything = np.arange(30)
     settings = SparseSettings(7, (3, 8), d, None, None)
     data = dictionary_of(X, counts, everything, everything, settings, 0.01, LIMITS)
-    path, _ = pursue_mixture(data, 7, LIMITS)
+    path = pursue_mixture(data, 7, LIMITS)
     chosen, weights = reference.sparse_mixture(X, counts, (3, 8), d, 0.01, 7)
     # The largest numbers of rows and neighbors tell the pairs apart.
     found = list(zip(path.rows.tolist(), path.n_neighbors.tolist(), strict=True))
@@ -349,6 +349,25 @@ def test_constant_columns_do_not_choose_the_width():
 def test_wrong_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         SparseManifoldParzen(**parameters).fit(curve(20, 2))
+
+
+def test_of_many_rows_some_judge(spiral, monkeypatch):
+    monkeypatch.setattr(sparse_mixtures, "_MOST_JUDGES", 100)
+    made = []
+    monkeypatch.setattr(
+        sparse_mixtures,
+        "pursue_mixture",
+        lambda data, *how: (
+            made.append(data.logs.shape[1]) or pursue_mixture(data, *how)
+        ),
+    )
+    model = SparseManifoldParzen(25, bandwidth=0.01).fit(spiral)
+    assert made == [100] * 4
+    assert model.score(make_spiral(1000, random_state=1)) > 1.0
+    # Those that do not judge are left out too.
+    left_out = model.loo_score_samples()
+    assert np.all(np.isfinite(left_out))
+    assert -1.0 < left_out.mean() < model.score(spiral)
 
 
 # -- interrupts --------------------------------------------------------------------

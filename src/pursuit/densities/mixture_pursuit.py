@@ -113,8 +113,8 @@ class Dictionary:
 
 def pursue_mixture(
     data: Dictionary, size: int, limits: Limits, bar: Progress | None = None
-) -> tuple[MixturePath, list[int]]:
-    """Return the path of at most ``size`` Gaussians, and the candidates chosen.
+) -> MixturePath:
+    """Return the path of at most ``size`` Gaussians.
 
     A Ctrl-C raises `Interrupted` with those found so far, if there are some.
     """
@@ -153,11 +153,11 @@ class _Growing:
                 bar.show(len(self.chosen), score=self.scores[-1])
         return "max_support"
 
-    def path(self, reason: str) -> tuple[MixturePath, list[int]]:
-        """Return the path of all complete steps, and the candidates chosen."""
+    def path(self, reason: str) -> MixturePath:
+        """Return the path of all complete steps."""
         n = len(self.scores)
         chosen = self.chosen[:n]
-        path = MixturePath(
+        return MixturePath(
             self._data.rows[chosen],
             self._data.n_neighbors[chosen],
             tuple(self.weights[:n]),
@@ -165,7 +165,6 @@ class _Growing:
             None,
             reason,
         )
-        return path, chosen
 
     @property
     def is_exhausted(self) -> bool:

@@ -118,8 +118,9 @@ class SparseManifoldParzen(MixtureDensity):
 
     Notes
     -----
-    With l rows, M candidates, n features and d directions, the values of all candidates
-    cost O(l M n d) once and take O(l M) numbers; a step then costs O(l M). A Gaussian
+    With m rows that judge, M candidates, n features and d directions, the values of all
+    candidates cost O(m M n d) once and take O(m M) numbers; a step then costs O(m M).
+    Of more than 5000 rows, 5000 drawn ones judge; all shape the Gaussians. A Gaussian
     takes (d + 1) n numbers, and a query O(n d) for each of them; training rows are not
     stored. The comparison of bandwidths is limited to 1000 rows and 200 candidates.
 

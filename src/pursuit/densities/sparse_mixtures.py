@@ -416,7 +416,7 @@ class _Search:
             if stop.partial is None:
                 raise
             self.was_interrupted = True
-            return stop.partial  # type: ignore[no-any-return]
+            return stop.partial
 
     def held_out(self, variance: float, size: int) -> np.ndarray | None:
         """Return the mean log-density of held-out rows at sizes 1 to ``size``.

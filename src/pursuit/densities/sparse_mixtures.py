@@ -332,7 +332,7 @@ class _Search:
     """Fits on parts of the rows, for the choice of a width and of a size.
 
     ``was_interrupted`` says whether a Ctrl-C ended a part of it: then the best so far
-    is taken, and no more is compared.
+    is taken, no more is compared, and few rows judge what remains to be done.
     """
 
     def __init__(
@@ -408,7 +408,8 @@ class _Search:
         """Return the path of all rows."""
         points, size = self._points, self._settings.max_support
         everything = np.arange(len(points))
-        data = self.dictionary(points.X, points.counts, everything, variance)
+        full = not self.was_interrupted
+        data = self.dictionary(points.X, points.counts, everything, variance, full)
         try:
             with Progress(size, "Gaussians", verbose, "Gaussian") as bar:
                 return pursue_mixture(data, size, self._limits, bar)

@@ -74,9 +74,12 @@ def test_limits_are_those_of_the_definition(coverage, seed):
     assert known.are_likely(new, coverage).tolist() == expected
 
 
-def test_the_least_limit_is_that_of_all_rows():
-    known = Scores.of([np.array([3.0, 1.0]), np.array([2.0])], [np.ones(2), np.ones(1)])
-    assert known.limits(np.zeros((1, 2)), np.ones((1, 2)), 1e-12) == [1.0]
+def test_the_least_coverage_has_the_lowest_limit():
+    scores = Scores.of(
+        [np.array([2.0, 1.0]), np.array([3.0])], [np.ones(2), np.ones(1)]
+    )
+    centers, scales = np.array([[0.0, 5.0]]), np.ones((1, 2))
+    assert scores.limits(centers, scales, 1e-10).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("coverage", COVERAGES)

@@ -59,6 +59,7 @@ def pursued(some, size, seed=0, n_threads=1):
 # -- scikit-learn's own checks -----------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.* keeps no row of the classes")
 @parametrize_with_checks(SELECTORS)
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -292,8 +293,18 @@ def test_two_rows_and_equal_rows():
     X = np.ones((6, 2))
     chosen = PrototypePursuit(6).fit(X, [0, 1, 0, 1, 0, 1])
     assert_array_equal(chosen.support_, [0, 1])
-    for rule in SELECTORS[2:]:
+    for rule in SELECTORS[2:4]:
         clone(rule).fit(X, [0, 1, 0, 1, 0, 1])
+
+
+def test_rules_tell_of_classes_that_they_leave_out():
+    X, codes = three_classes(60)
+    lonely = np.where(np.arange(60) == 7, "rare", np.array(list("abc"))[codes])
+    for rule in (EditedNeighbors(), DropNeighbors()):
+        with pytest.warns(UserWarning, match=r"keeps no row of the classes \['rare'\]"):
+            rule.fit(X, lonely)
+        with pytest.warns(UserWarning, match=r"classes \[0\]"):
+            rule.fit(np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
 
 
 @pytest.mark.parametrize(

@@ -244,13 +244,18 @@ def test_labels_of_groups_are_numbers_or_words_in_any_order(rng):
 def test_wrong_scores_are_named():
     y, f = [1.0, 0.0, 2.0], [1.0, 2.0, 3.0]
     for call, words in (
-        (lambda: ndcg(y, f[:2]), "scores has the shape"),
+        (lambda: ndcg(y, f[:2]), r"y has the shape \(3,\), scores \(2,\)"),
+        (lambda: pairwise_accuracy(1.0, 2.0), r"y has the shape \(\)"),
+        (lambda: pairwise_accuracy([], []), "one row or more"),
+        (lambda: ndcg(["good", "bad", "bad"], f), "y holds what are no numbers"),
         (lambda: ndcg([-1, 0, 1], f), "grades of 0 or more, the lowest is -1"),
         (lambda: ndcg(y, f, k=0), "k=0 must be a whole number"),
         (lambda: ndcg(y, [1, np.nan, 2]), "scores holds NaN"),
         (lambda: pairwise_accuracy(y, f, [1, 2]), "groups has the shape"),
         (lambda: pairwise_accuracy(y, f, [1, 2, np.nan]), "groups has NaN"),
         (lambda: pairwise_accuracy(y, f, ["a", None, "b"]), "groups has None"),
+        (lambda: ndcg(y, f, np.array([1, 2, "NaT"], "M8[D]")), "groups has NaT"),
+        (lambda: ndcg(y, f, pd.Series(["a", None, "b"], dtype="string")), "groups has"),
     ):
         with pytest.raises(ValueError, match=words):
             call()

@@ -19,9 +19,11 @@ from pursuit import (
     DensityOutlierDetector,
     ManifoldParzen,
     SparseManifoldParzen,
+    _interrupts,
 )
 from pursuit._limits import Limits
 from pursuit.datasets import make_spiral
+from pursuit.densities import mixture_pursuit, sparse_mixtures
 from pursuit.densities.mixture_pursuit import MixturePath, pursue_mixture, refitted
 from pursuit.densities.oriented_mixtures import log_mixture, oriented
 from pursuit.densities.sparse_mixtures import (
@@ -74,7 +76,7 @@ def test_chooses_what_the_literal_pursuit_does(n_features, d):
     everything = np.arange(30)
     settings = SparseSettings(7, (3, 8), d, None, None)
     data = dictionary_of(X, counts, everything, everything, settings, 0.01, LIMITS)
-    path, _ = pursue_mixture(data, 7, LIMITS)
+    path = pursue_mixture(data, 7, LIMITS)
     chosen, weights = reference.sparse_mixture(X, counts, (3, 8), d, 0.01, 7)
     # The largest numbers of rows and neighbors tell the pairs apart.
     found = list(zip(path.rows.tolist(), path.n_neighbors.tolist(), strict=True))
@@ -347,3 +349,88 @@ def test_constant_columns_do_not_choose_the_width():
 def test_wrong_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         SparseManifoldParzen(**parameters).fit(curve(20, 2))
+
+
+def test_of_many_rows_some_judge(spiral, monkeypatch):
+    monkeypatch.setattr(sparse_mixtures, "_MOST_JUDGES", 100)
+    made = []
+    monkeypatch.setattr(
+        sparse_mixtures,
+        "pursue_mixture",
+        lambda data, *how: (
+            made.append(data.logs.shape[1]) or pursue_mixture(data, *how)
+        ),
+    )
+    model = SparseManifoldParzen(25, bandwidth=0.01).fit(spiral)
+    assert made == [100] * 4
+    assert model.score(make_spiral(1000, random_state=1)) > 1.0
+    # Those that do not judge are left out too.
+    left_out = model.loo_score_samples()
+    assert np.all(np.isfinite(left_out))
+    assert -1.0 < left_out.mean() < model.score(spiral)
+
+
+# -- interrupts --------------------------------------------------------------------
+
+
+@pytest.fixture
+def ctrl_c(monkeypatch):
+    """Return what lets the n-th choice of a Gaussian be interrupted."""
+
+    def at(number, again=None):
+        best, n_calls = mixture_pursuit._best, []
+
+        def interrupted(*args):
+            n_calls.append(1)
+            if len(n_calls) in (number, again):
+                raise KeyboardInterrupt
+            return best(*args)
+
+        monkeypatch.setattr(mixture_pursuit, "_best", interrupted)
+        # No interrupt of another test came shortly before.
+        monkeypatch.setattr(_interrupts, "_latest", [-np.inf])
+
+    return at
+
+
+def test_an_interrupt_keeps_the_gaussians_so_far(spiral, ctrl_c):
+    whole = SparseManifoldParzen(10, bandwidth=0.01).fit(spiral)
+    ctrl_c(4)
+    with pytest.warns(UserWarning, match="interrupted; .* the 4 Gaussians found"):
+        part = SparseManifoldParzen(10, bandwidth=0.01).fit(spiral)
+    assert_array_equal(part.support_, whole.path_.rows[:4])
+    assert part.path_.stop_reason == "interrupted"
+    assert part.path_.held_out is None
+    expected = whole.truncate(4).score_samples(spiral)
+    assert_allclose(part.score_samples(spiral), expected, rtol=1e-12)
+
+
+def test_an_interrupt_of_the_folds_keeps_all_gaussians(spiral, ctrl_c):
+    everything = SparseManifoldParzen(10, bandwidth=0.01, cv=None).fit(spiral)
+    ctrl_c(9 + 9 + 3)
+    with pytest.warns(UserWarning, match="the 10 Gaussians"):
+        part = SparseManifoldParzen(10, bandwidth=0.01).fit(spiral)
+    assert_array_equal(part.weights_, everything.weights_)
+    assert part.path_.stop_reason == "max_support"
+
+
+def test_an_interrupt_of_the_bandwidths_keeps_the_best_so_far(spiral, ctrl_c):
+    whole = SparseManifoldParzen(4).fit(spiral)
+    ctrl_c(2 * 9 + 5)
+    with pytest.warns(UserWarning, match="best bandwidth"):
+        part = SparseManifoldParzen(4).fit(spiral)
+    assert part.search_ == whole.search_[: len(part.search_)]
+    assert len(part.search_) == 2
+    best = max(part.search_, key=lambda trial: trial["score"])
+    assert part.bandwidth_ == best["bandwidth"]
+
+
+@pytest.mark.parametrize("at", [(1, None), (12, 13)])
+def test_an_interrupt_before_anything_was_found_or_a_second_one_ends_all(
+    spiral, ctrl_c, at
+):
+    ctrl_c(*at)
+    model = SparseManifoldParzen(4)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(spiral)
+    assert not hasattr(model, "weights_")

@@ -57,7 +57,7 @@ def probability(name: str, value: Any) -> float:
     """Return a number strictly between 0 and 1."""
     if is_number(value) and 0 < value < 1:
         return float(value)
-    raise ValueError(f"{name}={value!r} must be a number between 0 and 1.")
+    raise ValueError(f"{name}={value!r} must be a number above 0 and below 1.")
 
 
 def finite_number(name: str, value: Any) -> float:

@@ -42,6 +42,11 @@ def _of_classes(values: np.ndarray) -> np.ndarray:
     return values if values.shape[1] > 1 else np.hstack([-0.5 * values, 0.5 * values])
 
 
+def _least_share(codes: np.ndarray) -> float:
+    """Return the probability that is left to what none of these rows was (Laplace)."""
+    return 1.0 / (len(codes) + 2.0)
+
+
 @dataclass(frozen=True)
 class Temperature:
     """The softmax of the values times a factor, which the likelihood of the rows sets.
@@ -55,15 +60,22 @@ class Temperature:
     def of(
         cls, values: np.ndarray, codes: np.ndarray, weight: np.ndarray
     ) -> Temperature:
-        """Return the factor of highest likelihood."""
-        F, rows = _of_classes(values), np.arange(len(codes))
+        """Return the factor of highest likelihood.
+
+        Rows that were all right do not tell that the next one is right for sure: each
+        counts for a share of 1 / (n + 2) as one of the other classes.
+        """
+        F = _of_classes(values)
         spread = np.abs(F - F.mean(axis=1, keepdims=True)).mean()
         if not spread > 0:
             return cls(0.0)
+        own, other = F[np.arange(len(codes)), codes], _least_share(codes)
+        rest = (F.sum(axis=1) - own) / (F.shape[1] - 1)
+        wanted = (1.0 - other) * own + other * rest
 
         def loss(log_factor: float) -> float:
-            Z = np.exp(log_factor) / spread * F
-            return float(weight @ (logsumexp(Z, axis=1) - Z[rows, codes]))
+            factor = np.exp(log_factor) / spread
+            return float(weight @ (logsumexp(factor * F, axis=1) - factor * wanted))
 
         best = minimize_scalar(loss, bounds=(_LEAST, _MOST), method="bounded")
         return cls(float(np.exp(best.x) / spread))
@@ -97,7 +109,7 @@ class Isotonic:
         the next one is of it with 1 / (n + 2) (Laplace).
         """
         second = 1 if values.shape[1] == 1 else 0
-        least = 1.0 / (len(codes) + 2.0)
+        least = _least_share(codes)
         rises = [
             IsotonicRegression(y_min=least, y_max=1.0 - least).fit(
                 column, codes == t + second, sample_weight=weight

@@ -143,6 +143,8 @@ def _find_limits(
                     value = centers[i, k] + scales[i, k] * values[at[k]]
                     if fold < 0 or value > largest:
                         largest, fold = value, k
+            if fold < 0:
+                break  # All rows may exceed the limit: it is the lowest of them.
             limits[i] = largest
             total += weights[at[fold]]
             if total > beyond:

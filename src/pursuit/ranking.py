@@ -31,11 +31,12 @@ def group_codes(groups: Any, n_rows: int) -> np.ndarray:
             "(Sizes of groups, as LightGBM takes them, become labels by "
             "np.repeat(np.arange(len(sizes)), sizes).)"
         )
-    if labels.dtype.kind in "fO" and any(label != label for label in labels.tolist()):
-        raise ValueError(f"groups has NaN: {_GROUPS}, or leave these rows out.")
-    if labels.dtype.kind == "O":
-        if any(label is None for label in labels):
-            raise ValueError(f"groups has None: {_GROUPS}, or leave these rows out.")
+    are_objects = labels.dtype.kind == "O"
+    missing = labels[[*map(_is_missing, labels)] if are_objects else labels != labels]
+    if len(missing):
+        name = "NaN" if isinstance(missing[0], float) else str(missing[0])
+        raise ValueError(f"groups has {name}: {_GROUPS}, or leave these rows out.")
+    if are_objects:
         known: dict[Any, int] = {}
         return np.array([known.setdefault(label, len(known)) for label in labels])
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -48,6 +49,12 @@ def have_order(y: np.ndarray, codes: np.ndarray) -> np.ndarray:
     np.minimum.at(low, codes, y)
     np.maximum.at(high, codes, y)
     return high > low
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, or such as NaT and NA, equal to nothing."""
+    is_equal = label == label
+    return label is None or not (isinstance(is_equal, bool | np.bool_) and is_equal)
 
 
 def ndcg(y: Any, scores: Any, groups: Any = None, *, k: int | None = None) -> float:
@@ -143,16 +150,24 @@ def _ranked(
     y: Any, scores: Any, groups: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return grades, scores and numbers of groups, checked."""
-    y, scores = (np.asarray(v, dtype=np.float64) for v in (y, scores))
-    for name, values in (("y", y), ("scores", scores)):
-        if values.shape != (len(y),):
-            raise ValueError(
-                f"{name} has the shape {values.shape}: give a number for each of the "
-                f"{len(y)} rows."
-            )
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name} holds NaN or infinite values.")
+    y, scores = _numbers("y", y), _numbers("scores", scores)
+    if y.ndim != 1 or not len(y) or y.shape != scores.shape:
+        raise ValueError(
+            f"y has the shape {y.shape}, scores {scores.shape}: give a number for "
+            "each row, and one row or more."
+        )
     return y, scores, group_codes(groups, len(y))
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    """Return values as finite numbers."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} holds what are no numbers ({error}).") from None
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} holds NaN or infinite values.")
+    return numbers
 
 
 def _gains(

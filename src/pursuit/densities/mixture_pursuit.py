@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._limits import Limits
 from pursuit._progress import Progress
 
@@ -46,7 +47,8 @@ class MixturePath:
     held_out : ndarray of shape (n_steps,) or None
         Mean log-density of held-out rows at each size, if folds chose it.
     stop_reason : str
-        "max_support", "no gain", "exhausted", or "truncated" for a part of a path.
+        "max_support", "no gain", "exhausted", "interrupted", or "truncated" for a
+        part of a path.
     """
 
     rows: np.ndarray
@@ -111,31 +113,19 @@ class Dictionary:
 
 def pursue_mixture(
     data: Dictionary, size: int, limits: Limits, bar: Progress | None = None
-) -> tuple[MixturePath, list[int]]:
-    """Return the path of at most ``size`` Gaussians, and the candidates chosen."""
+) -> MixturePath:
+    """Return the path of at most ``size`` Gaussians.
+
+    A Ctrl-C raises `Interrupted` with those found so far, if there are some.
+    """
     growing = _Growing(data)
-    reason = "max_support"
-    while len(growing.chosen) < size:
-        if growing.is_exhausted:
-            reason = "exhausted"
-            break
-        j, share = growing.best(limits)
-        if j < 0:
-            reason = "no gain"
-            break
-        growing.add(j, share)
-        if bar is not None:
-            bar.show(len(growing.chosen), score=growing.scores[-1])
-    chosen = growing.chosen
-    path = MixturePath(
-        data.rows[chosen],
-        data.n_neighbors[chosen],
-        tuple(growing.weights),
-        np.array(growing.scores),
-        None,
-        reason,
-    )
-    return path, chosen
+    try:
+        with single_interrupts():
+            return growing.path(growing.grow(size, limits, bar))
+    except Interrupted:
+        raise Interrupted(
+            growing.path("interrupted") if growing.scores else None
+        ) from None
 
 
 class _Growing:
@@ -149,6 +139,32 @@ class _Growing:
         self.chosen: list[int] = []
         self.weights: list[np.ndarray] = []
         self.scores: list[float] = []
+
+    def grow(self, size: int, limits: Limits, bar: Progress | None) -> str:
+        """Add Gaussians up to a size; return why no more were added."""
+        while len(self.chosen) < size:
+            if self.is_exhausted:
+                return "exhausted"
+            j, share = self.best(limits)
+            if j < 0:
+                return "no gain"
+            self.add(j, share)
+            if bar is not None:
+                bar.show(len(self.chosen), score=self.scores[-1])
+        return "max_support"
+
+    def path(self, reason: str) -> MixturePath:
+        """Return the path of all complete steps."""
+        n = len(self.scores)
+        chosen = self.chosen[:n]
+        return MixturePath(
+            self._data.rows[chosen],
+            self._data.n_neighbors[chosen],
+            tuple(self.weights[:n]),
+            np.array(self.scores),
+            None,
+            reason,
+        )
 
     @property
     def is_exhausted(self) -> bool:

@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from pursuit._interrupts import Interrupted, single_interrupts
 from pursuit._limits import Limits
 from pursuit._progress import Progress
+from pursuit._warnings import warn
 
 from .downdates import Models, corrected
 from .gaussians import LARGEST_ERROR
@@ -39,7 +41,9 @@ from .widths import (
 
 # Numbers of neighbors in the dictionary unless one is given.
 NEIGHBORS = (8, 16, 32, 64)
-# Rows that judge, and rows that are candidates, while widths are compared.
+# Rows that judge, at most; rows that judge, and are candidates, while widths are
+# compared.
+_MOST_JUDGES = 5000
 _JUDGES, _CANDIDATES = 1000, 200
 # Bytes for the computation of a block of candidates.
 _WORKING = 1 << 25
@@ -257,7 +261,10 @@ def fit_sparse(
     rng: np.random.RandomState,
     verbose: int | bool,
 ) -> SparseMixture:
-    """Return the mixture; folds, if there are some, choose width and size."""
+    """Return the mixture; folds, if there are some, choose width and size.
+
+    A Ctrl-C ends it with what was found so far and a warning.
+    """
     if len(points) < 2:
         return _single(points, settings)
     search = _Search(points, settings, folds, limits, rng)
@@ -265,26 +272,26 @@ def fit_sparse(
     if sigma is None:
         sigma, trials = search.width(verbose)
     variance = points.coordinates.width(sigma) ** 2
-    X, everything = points.X, np.arange(len(points))
-    data = search.dictionary(X, points.counts, everything, variance)
-    with Progress(settings.max_support, "Gaussians", verbose, "Gaussian") as bar:
-        path, chosen = pursue_mixture(data, settings.max_support, limits, bar)
-    size = len(path)
-    if folds:
-        curve = search.curve(variance, full=True)[:size]
-        curve = np.pad(curve, (0, size - len(curve)), "edge")
-        volume = points.coordinates.log_volume
+    path = search.path(variance, verbose)
+    size, volume = len(path), points.coordinates.log_volume
+    curve = search.held_out(variance, size)
+    if curve is not None:
         path, size = replace(path, held_out=curve - volume), 1 + int(curve.argmax())
-    path = replace(path, scores=path.scores - points.coordinates.log_volume)
-    left_out = _left_out(data, chosen[:size], path.weights[size - 1])
+    if search.was_interrupted:
+        warn(
+            f"The fit was interrupted; the density has the best bandwidth and the "
+            f"{size} Gaussians found so far."
+        )
+    path = replace(path, scores=path.scores - volume)
+    left_out = search.left_out(path.truncate(size), variance)
     return SparseMixture(
         points.coordinates,
-        gaussians_of(X, path, settings, variance),
+        gaussians_of(points.X, path, settings, variance),
         path,
         sigma,
         size,
         trials,
-        points.of_training_rows(left_out - points.coordinates.log_volume),
+        points.of_training_rows(left_out - volume),
     )
 
 
@@ -306,15 +313,14 @@ def _single(points: DistinctRows, settings: SparseSettings) -> SparseMixture:
     return SparseMixture(points.coordinates, one, path, sigma, 1, [], left_out)
 
 
-def _left_out(data: Dictionary, chosen: list[int], weights: np.ndarray) -> np.ndarray:
-    """Return log p of each judge without the Gaussian on itself, (m,).
+def _left_out(logs: np.ndarray, own: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return log p of each row without the Gaussian on itself, (l,).
 
-    The others share its weight.
+    The others share its weight. ``logs`` (N, l) are log-densities, which are changed;
+    ``own`` (N,) are the rows on which the Gaussians stand.
     """
-    logs = data.logs[chosen].copy()
-    own = data.own[chosen]
-    logs[np.arange(len(chosen)), own] = -np.inf
-    rest = np.ones(len(data.counts))
+    logs[np.arange(len(own)), own] = -np.inf
+    rest = np.ones(logs.shape[1])
     rest[own] -= weights
     out = np.full(len(rest), -np.inf)
     is_left = rest > 0
@@ -323,7 +329,11 @@ def _left_out(data: Dictionary, chosen: list[int], weights: np.ndarray) -> np.nd
 
 
 class _Search:
-    """Fits on parts of the rows, for the choice of a width and of a size."""
+    """Fits on parts of the rows, for the choice of a width and of a size.
+
+    ``was_interrupted`` says whether a Ctrl-C ended a part of it: then the best so far
+    is taken, no more is compared, and few rows judge what remains to be done.
+    """
 
     def __init__(
         self,
@@ -335,6 +345,7 @@ class _Search:
     ) -> None:
         self._points, self._settings, self._limits = points, settings, limits
         self._folds = folds
+        self.was_interrupted = False
         # One order of the rows, of which draws take the first.
         self._order = rng.permutation(len(points))
 
@@ -355,11 +366,11 @@ class _Search:
         full: bool = True,
     ) -> Dictionary:
         """Return the dictionary of some rows, of which X and counts are."""
-        n_candidates = self._settings.n_candidates
-        judges = rows
+        n_candidates, n_judges = self._settings.n_candidates, _MOST_JUDGES
         if not full:
-            judges = self._first(rows, _JUDGES)
             n_candidates = min(n_candidates or _CANDIDATES, _CANDIDATES)
+            n_judges = _JUDGES
+        judges = self._first(rows, n_judges)
         place = np.searchsorted(rows, self._first(rows, n_candidates))
         return dictionary_of(
             X,
@@ -382,7 +393,7 @@ class _Search:
             if not full:
                 rest = self._first(rest, _JUDGES)
             data = self.dictionary(X[rows], fitted[rows], rows, variance, full)
-            path, _ = pursue_mixture(data, size, self._limits)
+            path = pursue_mixture(data, size, self._limits)
             logs = gaussians_of(X[rows], path, self._settings, variance).log_densities(
                 X[rest], self._limits
             )
@@ -393,13 +404,64 @@ class _Search:
             curves.append(np.pad(means, (0, size - len(means)), "edge"))
         return np.mean(curves, axis=0)
 
+    def path(self, variance: float, verbose: int | bool) -> MixturePath:
+        """Return the path of all rows."""
+        points, size = self._points, self._settings.max_support
+        everything = np.arange(len(points))
+        full = not self.was_interrupted
+        data = self.dictionary(points.X, points.counts, everything, variance, full)
+        try:
+            with Progress(size, "Gaussians", verbose, "Gaussian") as bar:
+                return pursue_mixture(data, size, self._limits, bar)
+        except Interrupted as stop:
+            if stop.partial is None:
+                raise
+            self.was_interrupted = True
+            return stop.partial
+
+    def held_out(self, variance: float, size: int) -> np.ndarray | None:
+        """Return the mean log-density of held-out rows at sizes 1 to ``size``.
+
+        None if no rows are held out, or a Ctrl-C came.
+        """
+        if not self._folds or self.was_interrupted:
+            return None
+        try:
+            with single_interrupts():
+                curve = self.curve(variance, full=True)[:size]
+        except Interrupted:
+            self.was_interrupted = True
+            return None
+        return np.pad(curve, (0, size - len(curve)), "edge")
+
+    def left_out(self, path: MixturePath, variance: float) -> np.ndarray:
+        """Return log p of each row, left out of the Gaussians of a path, (l,).
+
+        One that stands on the row gives its weight to the others.
+        """
+        points, rows = self._points, np.unique(path.rows)
+        everything = np.arange(len(points))
+        data = dictionary_of(
+            points.X,
+            points.counts,
+            everything,
+            rows,
+            self._settings,
+            variance,
+            self._limits,
+        )
+        numbers = data.n_neighbors[:: len(rows)]
+        kinds = np.searchsorted(numbers, path.n_neighbors)
+        chosen = kinds * len(rows) + np.searchsorted(rows, path.rows)
+        return _left_out(data.logs[chosen], path.rows, path.weights[-1])
+
     def _score(self, width: float, X: np.ndarray) -> float:
         """Return how likely rows are that the Gaussians do not know."""
         if self._folds:
             return float(self.curve(width**2, False, X).max())
         everything = np.arange(len(X))
         data = self.dictionary(X, self._points.counts, everything, width**2, False)
-        path, _ = pursue_mixture(data, self._settings.max_support, self._limits)
+        path = pursue_mixture(data, self._settings.max_support, self._limits)
         return float(path.scores.max())
 
     def width(self, verbose: int | bool) -> tuple[float, list[dict[str, Any]]]:
@@ -420,7 +482,13 @@ class _Search:
                 bar.show(len(curve), score=curve[-1][1])
                 return curve[-1][1]
 
-            _climb(score)
+            try:
+                with single_interrupts():
+                    _climb(score)
+            except Interrupted:
+                if not curve:
+                    raise
+                self.was_interrupted = True
         widths, scores = np.array(curve).T
         growth = growth_without_bound(curve, [curve])
         warn_of_degeneracy(growth, slope_at_the_end(curve), points.is_constant)

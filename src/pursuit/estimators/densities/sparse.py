@@ -14,6 +14,7 @@ from pursuit._parameters import (
     check_verbose,
     is_whole,
     is_word,
+    neighbors_at_hand,
     positive_number,
     random_numbers,
     row_count,
@@ -81,7 +82,8 @@ class SparseManifoldParzen(MixtureDensity):
     n_jobs : int or None, default=None
         Maximum number of threads. None and -1 take as many as BLAS may use.
     verbose : int or bool, default=0
-        Whether to show progress bars.
+        Whether to show progress bars. Ctrl-C ends the fit with what was found so far
+        and a warning.
 
     Attributes
     ----------
@@ -116,8 +118,9 @@ class SparseManifoldParzen(MixtureDensity):
 
     Notes
     -----
-    With l rows, M candidates, n features and d directions, the values of all candidates
-    cost O(l M n d) once and take O(l M) numbers; a step then costs O(l M). A Gaussian
+    With m rows that judge, M candidates, n features and d directions, the values of all
+    candidates cost O(m M n d) once and take O(m M) numbers; a step then costs O(m M).
+    Of more than 5000 rows, 5000 drawn ones judge; all shape the Gaussians. A Gaussian
     takes (d + 1) n numbers, and a query O(n d) for each of them; training rows are not
     stored. The comparison of bandwidths is limited to 1000 rows and 200 candidates.
 
@@ -195,6 +198,8 @@ class SparseManifoldParzen(MixtureDensity):
         weight = check_sample_weight(sample_weight, len(X))
         limits = self._limits()
         points = DistinctRows.of(X, weight)
+        if neighbors is not None and len(points) > 1:
+            neighbors_at_hand(max(neighbors), len(points) - 1, "the other rows")
         check_bandwidth(bandwidth, points.coordinates)
         settings = SparseSettings(
             min(max_support, len(points)),
@@ -234,7 +239,8 @@ class SparseManifoldParzen(MixtureDensity):
         parts = mixture.gaussians[: mixture.size]
         C = np.einsum("kai,ka,kaj->kij", parts.axes, parts.spreads, parts.axes)
         C += parts.variance * np.eye(C.shape[1])
-        return C * mixture.coordinates.unit**2
+        unit = mixture.coordinates.unit
+        return C * unit * unit
 
     def staged_score_samples(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the log-densities at each row under the mixtures of sizes 1, 2, ...

@@ -68,8 +68,8 @@ class HeldOut(BaseEstimator):
             raise ValueError(
                 "No model of this size is known that did not see some of the rows, "
                 "from whose errors this is computed: fit with selection='cv' or "
-                "'validation', not by batches, and truncate to sizes that these "
-                "compared, with folds=True."
+                "'validation', not by batches, to rows that differ, and truncate to "
+                "sizes that these compared, with folds=True."
             )
         if not known_at(self._folds, sizes):
             most = np.min([f.longest for f in self._folds], axis=0).tolist()
@@ -92,6 +92,6 @@ def as_coverages(coverage: Any) -> np.ndarray:
     given = np.atleast_1d(np.asarray(coverage))
     if given.ndim != 1 or not len(given):
         raise ValueError(
-            f"coverage={coverage!r} must be a number between 0 and 1, or several."
+            f"coverage={coverage!r} must be a number above 0 and below 1, or several."
         )
     return np.array([probability("coverage", c) for c in given.tolist()])

@@ -37,7 +37,7 @@ class Intervals(HeldOut):
             raise ValueError(
                 "return_std=True is about the Bayesian linear model of the squared "
                 "loss, in which all coefficients are optimized: this model has "
-                f"loss={self._outputs.loss!r} and method={self.method!r}. "
+                f"loss={self.loss!r} and method={self.method!r}. "
                 "predict_interval has no such condition."
             )
         values, h = values_and_leverages(self._expansion, leverage, self._checked(X))

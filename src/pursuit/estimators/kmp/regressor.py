@@ -17,7 +17,9 @@ from pursuit.estimators._validation import (
     n_targets,
 )
 from pursuit.fitting import Fit
+from pursuit.fitting.plan import Score
 from pursuit.losses import Loss, Poisson, is_named
+from pursuit.sample import Sample
 from pursuit.selection import is_bounded
 
 from .base import BaseKMP
@@ -26,7 +28,8 @@ from .bounding import Bounded
 from .callbacks import with_callbacks
 from .continuing import Known
 from .intervals import Intervals
-from .outputs import NumberOutputs, is_of_quantiles
+from .outputs import NumberOutputs, Outputs, is_of_quantiles
+from .settings import Settings
 
 
 class KMPRegressor(RegressorMixin, Intervals, Bounded, BatchFits, BaseKMP):
@@ -381,6 +384,24 @@ class KMPRegressor(RegressorMixin, Intervals, Bounded, BatchFits, BaseKMP):
     def _has_quantiles(self) -> bool:
         """Whether the outputs are several quantiles of one target."""
         return is_of_quantiles(self.loss)
+
+    def _score(
+        self,
+        settings: Settings,
+        sample: Sample,
+        outputs: Outputs,
+        y: np.ndarray,
+        is_shared: bool,
+    ) -> Score | None:
+        """Return the score of held-out rows if there is one, None for the loss."""
+        scoring = settings.selection.scoring
+        if self._has_quantiles and isinstance(scoring, str):
+            raise ValueError(
+                f"scoring={scoring!r} judges one prediction of each row, and "
+                f"loss={self.loss!r} makes several: leave scoring=None, which is this "
+                "loss, or give a function scorer(model, X, y)."
+            )
+        return super()._score(settings, sample, outputs, y, is_shared)
 
     @property
     def _takes_several(self) -> bool:

@@ -226,7 +226,8 @@ class HeldOutScore:
                 raise
             raise AttributeError(
                 f"scoring asks for what the model does not have: {error} "
-                "Probabilities need loss='logistic'."
+                "Probabilities need loss='logistic'; those of probability= are "
+                "calibrated after the choice."
             ) from error
         return -finite_score(result)
 

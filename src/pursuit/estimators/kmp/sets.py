@@ -30,7 +30,7 @@ class Sets(HeldOut):
             raise ValueError(
                 f"probability={self.probability!r} needs rows that the fit holds out, "
                 f"and selection={plan.selection.word!r} holds out none here: use "
-                "selection='cv' or 'validation'."
+                "selection='cv' or 'validation', and rows that differ in X."
             )
 
     def _keep_folds(self, folds: Sequence[FoldPath]) -> None:

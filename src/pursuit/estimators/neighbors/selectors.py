@@ -21,6 +21,7 @@ from pursuit._parameters import (
     whole_number,
 )
 from pursuit._ranges import check_scale
+from pursuit._warnings import warn
 from pursuit._words import Auto
 from pursuit.estimators._saving import Saved
 from pursuit.estimators._validation import class_codes, validate_data
@@ -65,7 +66,15 @@ class PrototypeSelector(Saved, BaseEstimator):
         self.classes_, codes = class_codes(y)
         check_classes(self.classes_)
         check_scale(X)
-        self._keep(X, self._select(X, codes))
+        rows = self._select(X, codes)
+        lost = np.setdiff1d(codes, codes[rows])
+        if len(lost):
+            warn(
+                f"{type(self).__name__} keeps no row of the classes "
+                f"{self.classes_[lost].tolist()}: others outvote all of them. Lower "
+                "n_neighbors, or use PrototypePursuit, which keeps rows of each class."
+            )
+        self._keep(X, rows)
         return self
 
     def _select(self, X: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Exact explanations against sums over all subsets, and against scikit-learn's."""
 
+import sys
 from itertools import combinations
 from math import factorial
 
@@ -277,3 +278,23 @@ def test_what_cannot_be_explained(data):
         reasons(several, X, output=3)
     with pytest.raises(ValueError, match="n_points"):
         reasons(model, X, n_points=0)
+
+
+def test_no_thread_adds_to_the_rows_of_another(data, monkeypatch):
+    """The parts of a model add to the same values, so that a row has one thread."""
+    X, y = data
+    kernel = sum((Gaussian(0.1 * k) for k in range(2, 12)), Gaussian(0.1))
+    model = KMPRegressor(kernel, **FIXED).fit(X, y)
+
+    def values(n_threads):
+        name = "pursuit.explain.values.usable_threads"
+        monkeypatch.setattr(name, lambda: n_threads)
+        return shapley_interactions(model, X[:7], X[50:57])
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            np.testing.assert_allclose(values(4), values(1), rtol=0, atol=1e-12)
+    finally:
+        sys.setswitchinterval(interval)

@@ -173,18 +173,13 @@ def _visit(
     """Add what products say of rows to ``out``, tile by tile, in threads."""
     if usual is not None and not len(usual):
         raise ValueError("background has no rows: pass some, or None.")
-    tasks = [
-        (part, here)
-        for part in whole.parts
-        if len(part.columns)
-        for here in _parts(len(rows), usable_threads())
-    ]
-    total = sum(len(part) * (here.stop - here.start) for part, here in tasks)
+    parts = [part for part in whole.parts if len(part.columns)]
+    total = len(rows) * sum(map(len, parts))
     with Progress(total, label, verbose, unit="product") as progress:
         done = [0]
 
-        def work(shares: Iterable[tuple[Products, slice]]) -> None:
-            for part, here in shares:
+        def add_all(here: slice) -> None:
+            for part in parts:
                 for there, some in _tiles(here.stop - here.start, part, _AT_ONCE):
                     block = slice(here.start + there.start, here.start + there.stop)
                     P = some.factors(rows[block])
@@ -193,7 +188,13 @@ def _visit(
                     done[0] += P.shape[0] * P.shape[1]
                     progress.show(min(done[0], total))
 
-        deal(work, tasks, min(usable_threads(), len(tasks)))
+        def work(shares: Iterable[slice]) -> None:
+            # A row has one thread: of two that add to it, one may be lost.
+            for here in shares:
+                add_all(here)
+
+        shares = _parts(len(rows), usable_threads())
+        deal(work, shares, min(usable_threads(), len(shares)))
 
 
 def _parts(n: int, n_threads: int) -> list[slice]:

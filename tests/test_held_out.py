@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.stats import norm
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
@@ -277,6 +277,21 @@ def test_every_size_has_intervals(numbers, model):
         ):
             assert mine == pytest.approx(stage)
         assert len(list(cut.staged_predict_interval(X))) == n
+
+
+@pytest.mark.parametrize("probability", [None, "isotonic"])
+def test_every_size_has_sets(probability):
+    X, y = load_iris(return_X_y=True)
+    model = KMPClassifier("rbf", max_support=8, probability=probability).fit(X, y)
+    stages = list(model.staged_predict_set(X, [0.5, 0.9]))
+    assert len(stages) == model._largest_known >= model.n_support_
+    for n in (1, model.n_support_, len(stages)):
+        cut = model.truncate(n)
+        for mine, stage in zip(
+            cut.predict_set(X, [0.5, 0.9]), stages[n - 1], strict=True
+        ):
+            np.testing.assert_array_equal(mine, stage)
+        assert len(list(cut.staged_predict_set(X))) == n
 
 
 def test_quantiles_get_both_ends_moved(numbers):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pursuit.calibration import CALIBRATIONS, Calibration
 from pursuit.conformal import Scores
-from pursuit.fitting.held_out import FoldPath
+from pursuit.fitting.held_out import FoldModel, FoldPath
 from pursuit.fitting.plan import Plan
 
 from .held_out import HeldOut, as_coverages
@@ -98,7 +98,7 @@ class Sets(HeldOut):
         -----
         The coverage is that of all classes together, for rows from where the training
         rows came from; rows of a rare class may be covered less often. Other sizes have
-        sets too: ``truncate(n).predict_set(X)``.
+        sets too: ``truncate(n).predict_set(X)``, or :meth:`staged_predict_set`.
 
         References
         ----------
@@ -111,10 +111,44 @@ class Sets(HeldOut):
         coverages = as_coverages(coverage)
         models = self._fold_models()
         X = self._staged_points(X)
-        own = [self._wrongness(m.values) for m in models]
+        predicted = self._outputs.predict(self._expansion(X))
+        return predicted, self._sets(X, models, coverages)
+
+    def staged_predict_set(
+        self, X: Any, coverage: Any = 0.9
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield predictions and sets of the models of sizes 1, 2, ...
+
+        The stages go as far as the models of the folds.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Points.
+        coverage : float or sequence of float, default=0.9
+            Share of rows whose class is in the set.
+
+        Yields
+        ------
+        y, sets : ndarray
+            As :meth:`predict_set` of ``truncate(n)``.
+        """
+        coverages = as_coverages(coverage)
+        self._fold_models([0])
+        stages = self._staged_with_outputs(X)
+        X = self._staged_points(X)
+        for n in range(1, self._largest_known + 1):
+            outputs, values = next(stages)
+            sets = self._sets(X, self._fold_models([n]), coverages)
+            yield outputs.predict(values), sets
+
+    def _sets(
+        self, X: Any, models: Sequence[FoldModel], coverages: np.ndarray
+    ) -> np.ndarray:
+        """Return the sets at X by the models of the folds, (n, C, n_coverages)."""
         true = [
-            w[np.arange(len(w)), codes_of(m.Y)]
-            for w, m in zip(own, models, strict=True)
+            self._wrongness(m.values)[np.arange(len(m.Y)), codes_of(m.Y)]
+            for m in models
         ]
         scores = Scores.of(true, [m.weight for m in models])
         new = np.stack([self._wrongness(m.expansion(X)) for m in models], axis=-1)
@@ -122,7 +156,7 @@ class Sets(HeldOut):
             [scores.are_likely(new[:, c], share) for c in range(new.shape[1])]
             for share in coverages
         ]
-        return self._outputs.predict(self._expansion(X)), np.array(sets).T
+        return np.array(sets).T
 
     def _wrongness(self, values: np.ndarray) -> np.ndarray:
         """Return how wrong values (n, T) are if each class is the true one.
